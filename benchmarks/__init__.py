@@ -1,0 +1,1 @@
+"""Time to a certified relative gap: ours and every installed peer, in one run."""

@@ -1,0 +1,90 @@
+"""python -m benchmarks [suite ...] [--only NAME] [--scale small] [--ours] [--json PATH]"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from . import machine, report
+from .protocol import Contender, Workload
+from .runner import run
+
+SUITES = {
+    "logistic": "logistic",
+    "multinomial": "multinomial",
+    "ridgecv": "ridgecv",
+    "logisticcv": "logisticcv",
+    "import": "imports",
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks",
+        description="Time to a certified relative gap: ours and every installed peer, in one run.",
+    )
+    parser.add_argument(
+        "suite", nargs="*", help=f"any of {', '.join(SUITES)}; all if none is given"
+    )
+    parser.add_argument("--only", default="", help="only workloads whose name contains this")
+    parser.add_argument("--scale", choices=("full", "small"), default="full")
+    parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    parser.add_argument("--limit", type=float, default=90, help="seconds that one fit may take")
+    parser.add_argument("--json", type=Path, help="write everything measured to this file")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.suite) - set(SUITES):
+        parser.error(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
+    chosen.suite = chosen.suite or list(SUITES)
+    return chosen
+
+
+def measure(
+    suite: str, workload: Workload, here: machine.Machine, chosen: argparse.Namespace
+) -> report.Result:
+    if workload.missing:
+        return report.Result(suite, workload, [], 0.0, workload.missing)
+
+    def wanted(contender: Contender) -> bool:
+        return contender.ours or not chosen.ours
+
+    table, rows = run(
+        SUITES[suite],
+        chosen.scale,
+        workload,
+        limit=chosen.limit,
+        chosen=wanted,
+        say=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    work = workload.work(table)
+    return report.Result(suite, workload, rows, here.floor(work), work.meaning)
+
+
+def main() -> None:
+    chosen = arguments()
+    here, versions, date = machine.measure(), machine.versions(), machine.now()
+    pages = [report.heading(here, versions, date), report.LEGEND]
+    print("\n\n".join(pages), flush=True)
+    results = []
+    for suite in chosen.suite:
+        for workload in import_module(f"{__package__}.{SUITES[suite]}").workloads(chosen.scale):
+            if chosen.only.lower() not in workload.name.lower():
+                continue
+            print(f"\n{suite}: {workload.name}", file=sys.stderr, flush=True)
+            results.append(measure(suite, workload, here, chosen))
+            pages.append(report.table(results[-1]))
+            print("\n" + pages[-1], flush=True)
+    pages.append(report.summary(results))
+    print("\n" + pages[-1])
+    if chosen.json:
+        text = json.dumps(report.as_json(here, versions, date, results), indent=1)
+        chosen.json.write_text(text + "\n")
+    if chosen.markdown:
+        chosen.markdown.write_text("\n\n".join(pages) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What a fit can prove: a value reached and a bound that no other point can beat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal["duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate"]
+
+
+class NotCertified(UserWarning):
+    """The fit stopped before its certificate closed; the message says what was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """value ≥ optimum ≥ bound, both computed in float64.
+
+    Attributes
+    ----------
+    value : the objective at the fitted point
+    bound : a proved lower bound of the optimum (-inf where nothing is proved)
+    kind : how the bound was proved; "estimate" proves nothing
+    floor : the smallest objective that float64 can tell from zero on this data
+    steps, seconds : of the solver
+
+    Examples
+    --------
+    >>> from fenchel import Certificate
+    >>> c = Certificate(value=2.0, bound=1.5, kind="duality")
+    >>> c.gap, c.relative_gap
+    (0.5, 0.25)
+    """
+
+    value: float
+    bound: float
+    kind: Kind = "duality"
+    steps: int = 0
+    seconds: float = 0.0
+    floor: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """value - bound: the objective can be improved by no more than this."""
+        return self.value - self.bound
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / |value|, or against the rounding floor where the value vanishes."""
+        scale = max(abs(self.value), self.floor)
+        if scale == 0.0:
+            return 0.0 if self.gap <= 0.0 else math.inf
+        return max(self.gap, 0.0) / scale
+
+    def scaled(self, factor: float) -> Certificate:
+        """The certificate of factor times the objective."""
+        return replace(
+            self, value=self.value * factor, bound=self.bound * factor, floor=self.floor * factor
+        )
+
+    def __add__(self, other: Certificate) -> Certificate:
+        """The certificate of a sum of independent problems."""
+        kind = self.kind if self.kind == other.kind else "estimate"
+        if "estimate" not in (self.kind, other.kind):
+            kind = "duality" if self.kind != other.kind else self.kind
+        return Certificate(
+            self.value + other.value,
+            self.bound + other.bound,
+            kind,
+            max(self.steps, other.steps),
+            self.seconds + other.seconds,
+            self.floor + other.floor,
+        )
+
+    def __str__(self) -> str:
+        if self.kind == "estimate":
+            return f"objective {self.value:.10g}, not proved (estimated gap {self.gap:.2g})"
+        if self.bound == -math.inf:
+            return f"objective {self.value:.10g}, nothing proved about the optimum"
+        return (
+            f"objective {self.value:.10g}, optimum at least {self.bound:.10g}: "
+            f"within {self.relative_gap:.2g} of the best possible ({self.kind})"
+        )

@@ -1,0 +1,156 @@
+"""The curvature of a problem, factored once and solved many times.
+
+Rows enter as x̃ = (x - centre, 1): slopes and intercept then hardly interact, and a column far
+from zero costs no digits. The answer is given back in the coordinates of (w, b).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+from scipy import linalg
+
+from fenchel.data.arrays import Array, host
+from fenchel.data.design import MatrixDesign, Point
+
+if TYPE_CHECKING:
+    from fenchel.convex.problem import Problem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factored positive matrix of the augmented coordinates (w, b + centre·w).
+
+    roots: the factor of each block, one for all coordinates together or one for each class.
+    """
+
+    roots: tuple[Root, ...]
+    centre: Floats
+    intercept: bool
+
+    def solve(self, g: Floats, level: Any) -> Point:
+        """(Δw, Δb) with M (Δw, Δb) = (g, level)."""
+        d = len(g)
+        G = g
+        if self.intercept:
+            G = np.concatenate([g - np.multiply.outer(self.centre, level), np.reshape(level, (1, *g.shape[1:]))])
+        if len(self.roots) == 1:
+            x = self.roots[0].solve(G.T.reshape(-1) if G.ndim == 2 else G)
+            x = x.reshape(G.T.shape).T if G.ndim == 2 else x
+        else:
+            x = np.stack([r.solve(G[:, k]) for k, r in enumerate(self.roots)], axis=1)
+        dw = np.ascontiguousarray(x[:d])
+        if not self.intercept:
+            return dw, np.zeros_like(level) if np.ndim(level) else 0.0
+        return dw, x[d] - self.centre @ dw
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A symmetric positive semidefinite H = D^½ R D^½ with unit diagonal R, factored."""
+
+    scale: Floats
+    chol: Any | None
+    vectors: Floats | None = None
+    values: Floats | None = None
+
+    @classmethod
+    def of(cls, H: Floats) -> Root:
+        diagonal = np.diagonal(H).copy()
+        scale = np.where(diagonal > 0.0, diagonal, 1.0) ** -0.5
+        R = H * scale[:, None] * scale
+        try:
+            chol = linalg.cho_factor(R, lower=True, check_finite=False)
+            pivots = np.diagonal(chol[0])
+            if pivots.min() > 1e-7:  # of a unit diagonal: condition below about 1e14
+                return cls(scale, chol)
+        except linalg.LinAlgError:
+            pass
+        values, vectors = linalg.eigh(R, check_finite=False)
+        keep = values > len(R) * np.finfo(float).eps * max(values[-1], 1.0)
+        return cls(scale, None, vectors[:, keep], values[keep])
+
+    def solve(self, g: Floats) -> Floats:
+        g = g * self.scale
+        if self.chol is not None:
+            x = linalg.cho_solve(self.chol, g, check_finite=False)
+        else:  # the least step that does all the good: nothing along flat directions
+            assert self.vectors is not None and self.values is not None
+            x = self.vectors @ ((self.vectors.T @ g) / self.values)
+        return x * self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """The loss's part of ∇²P before any penalty: the gram matrix of each class, then of each pair
+    of classes where the whole Hessian was asked for. One pass; a factor for every penalty."""
+
+    grams: tuple[Floats, ...]
+    centre: Floats
+    intercept: bool
+    outputs: int | None
+
+    def factor(self, ridge: float) -> Factor:
+        """∇²P = curvature + ridge on the slopes, factored."""
+        K, size = self.outputs, len(self.grams[0])
+        d = size - self.intercept
+        grams = [g.copy() for g in self.grams]
+        for H in grams[: K or 1]:
+            H.flat[: d * (size + 1) : size + 1] += ridge
+        if K is None or len(grams) == K:
+            return Factor(tuple(Root.of(H) for H in grams), self.centre, self.intercept)
+        H = np.empty((K, size, K, size))
+        pairs = iter(grams[K:])
+        for k in range(K):
+            H[k, :, k, :] = grams[k]
+            for j in range(k + 1, K):
+                H[k, :, j, :] = H[j, :, k, :] = -next(pairs)
+        # Adding one vector to every class changes no probability: that direction is flat, but
+        # for the penalty. Any positive curvature along it leaves the answer alone.
+        flat = np.mean([np.diagonal(g) for g in grams[:K]], axis=0) / K
+        flat[:d] *= ridge == 0.0
+        for k in range(K):
+            for j in range(K):
+                H[k, :, j, :].flat[:: size + 1] += flat  # type: ignore[index]
+        return Factor((Root.of(H.reshape(K * size, K * size)),), self.centre, self.intercept)
+
+
+def curvature(problem: Problem, point: Point, centre: Floats, *, whole: bool = True) -> Curvature:
+    """The loss's curvature at a point: all of it, or (whole=False) one block for each class."""
+    design, K = problem.design, problem.outputs
+    assert isinstance(design, MatrixDesign)
+    size = design.dimension + problem.intercept
+
+    def of_rows(y: Array, z: Array) -> Array:
+        h = problem.loss.curvature(y, z)
+        return h if K is None else _pairs(h, whole)
+
+    raw = design.gram(point, of_rows, centre if problem.intercept else None) / design.weight
+    grams = tuple(H[:size, :size] for H in (raw[None] if K is None else raw))
+    return Curvature(grams, centre, problem.intercept, K)
+
+
+def _pairs(P: Array, whole: bool) -> Array:
+    """From probabilities (m, K): Pₖ(1 - Pₖ) for each class, then PₖPⱼ for each pair k < j."""
+    xp = array_namespace(P)
+    parts = [P * (1.0 - P)]
+    if whole:
+        K = P.shape[1]
+        parts += [P[:, k : k + 1] * P[:, k + 1 :] for k in range(K - 1)]
+    return xp.concat(parts, axis=1)
+
+
+def column_centre(problem: Problem) -> Floats:
+    """A point near the mean of the rows: zero where rows are sparse or there is no intercept."""
+    design = problem.design
+    assert isinstance(design, MatrixDesign)
+    if not problem.intercept or design.blocks.sparse:
+        return np.zeros(design.dimension)
+    rows = design.blocks.sample(256).gather().X
+    return host(rows).mean(axis=0)

@@ -1,0 +1,108 @@
+"""A loss: a function l(y, z), convex in the score z, together with its conjugate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array, double
+
+
+class Loss(ABC):
+    """l(y, z), convex in the score z, for arrays of targets and scores of the same floating type.
+
+    l*(y, θ) = sup_z θ z − l(y, z)
+
+    The arrays belong to numpy or to torch and have at least one axis. No method changes its
+    arguments, and float32 stays float32. The gradient always lies inside the domain of l*.
+
+    Reference: Rockafellar, Convex Analysis (1970), section 12.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """sup l″ over all y and z; inf where l has a kink."""
+
+    @abstractmethod
+    def value(self, y: Array, z: Array) -> Array:
+        """l(y, z)."""
+
+    @abstractmethod
+    def gradient(self, y: Array, z: Array) -> Array:
+        """l′(y, z); at a kink a subgradient."""
+
+    @abstractmethod
+    def curvature(self, y: Array, z: Array) -> Array:
+        """l″(y, z); 0 where it does not exist."""
+
+    @abstractmethod
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        """l*(y, θ); inf outside its domain, without slack."""
+
+    def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """Value, gradient and curvature at once."""
+        return self.value(y, z), self.gradient(y, z), self.curvature(y, z)
+
+    def bend(self, curvature: Array, u: Array) -> Array:
+        """The second derivative, as `curvature` gave it, applied to a direction u."""
+        return curvature * u
+
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+        """What `center` must know about all rows; blocks of rows add up. No weight counts as 1.
+
+        [Σ s max(θ, 0), Σ s max(−θ, 0)]
+        """
+        theta = double(theta)
+        total, size = _sum(theta, weight), _sum(abs(theta), weight)
+        return np.array([0.5 * (size + total), 0.5 * (size - total)])
+
+    def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
+        """A point of the domain near θ with Σ s θ = 0: the optimality of a free intercept.
+
+        The heavier of the positive and the negative part is scaled by c ≤ 1, so every θ stays
+        between itself and 0: in the domain, an interval that contains 0.
+        """
+        xp = array_namespace(theta)
+        up, down = (max(float(part), 0.0) for part in imbalance)
+        heavy = max(up, down)
+        scaled = theta * (min(up, down) / heavy if heavy > 0.0 else 1.0)
+        return xp.minimum(theta, scaled) if up >= down else xp.maximum(theta, scaled)
+
+
+class Unbounded(Loss):
+    """A loss whose conjugate is finite on the whole line, so that any shift of θ is allowed."""
+
+    __slots__ = ()
+
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+        """[Σ s θ, Σ s]."""
+        mass = float(theta.shape[0]) if weight is None else float(double(weight).sum())
+        return np.array([_sum(double(theta), weight), mass])
+
+    def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
+        """θ − Σ s θ / Σ s."""
+        total, mass = (float(part) for part in imbalance)
+        return theta - (total / mass if mass > 0.0 else 0.0)
+
+
+def inward(bound: float, z: Array) -> float:
+    """The end of an interval around 0 in the floating type of z, rounded towards 0.
+
+    A gradient clipped to it in float32 is still inside the domain when read in float64.
+    """
+    if z.dtype != array_namespace(z).float32:
+        return bound
+    near = np.float32(bound)
+    if abs(float(near)) > abs(bound):
+        near = np.nextafter(near, np.float32(0.0))
+    return float(near)
+
+
+def _sum(values: Array, weight: Array | None) -> float:
+    return float(values.sum() if weight is None else double(weight) @ values)

@@ -1,0 +1,292 @@
+"""Classification losses: a function φ of the margin y z, with y = ±1."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from array_api_compat import array_namespace
+from scipy.special import xlog1py
+
+from fenchel.convex import calibration
+from fenchel.convex.loss import Loss, Unbounded
+from fenchel.data.arrays import Array, sigmoid, softplus, xlogx
+
+
+class Margin(Loss):
+    """l(y, z) = φ(y z) with y = ±1; l*(y, θ) = φ*(y θ)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def phi(self, m: Array) -> Array:
+        """φ(m)."""
+
+    @abstractmethod
+    def dphi(self, m: Array) -> Array:
+        """φ′(m); at a kink a subgradient."""
+
+    @abstractmethod
+    def d2phi(self, m: Array) -> Array:
+        """φ″(m); 0 where it does not exist."""
+
+    @abstractmethod
+    def phi_star(self, t: Array) -> Array:
+        """φ*(t) = sup_m t m − φ(m)."""
+
+    def value(self, y: Array, z: Array) -> Array:
+        return self.phi(y * z)
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        return y * self.dphi(y * z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return self.d2phi(y * z)
+
+    def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        m = y * z
+        return self.phi(m), y * self.dphi(m), self.d2phi(m)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        return self.phi_star(y * theta)
+
+    def is_calibrated(self) -> bool:
+        """Whether the minimiser of the φ-risk over all functions has the sign of the Bayes rule."""
+        return calibration.is_calibrated(self)
+
+    def psi(self, theta: Any) -> Any:
+        """ψ(θ) for θ in [−1, 1], with ψ(R(f) − R*) ≤ R_φ(f) − R_φ* for every f."""
+        return calibration.psi(self, theta)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquareMargin(Unbounded, Margin):
+    """The squared residual of a target ±1, as a function of the margin.
+
+    φ(m) = (1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
+
+    Domain of φ*: the real line. Smoothness 2.
+
+    Reference: Bartlett, Jordan and McAuliffe, JASA 101 (2006).
+    """
+
+    smoothness: ClassVar[float] = 2.0
+
+    def phi(self, m: Array) -> Array:
+        short = 1.0 - m
+        short *= short
+        return short
+
+    def dphi(self, m: Array) -> Array:
+        return 2.0 * m - 2.0
+
+    def d2phi(self, m: Array) -> Array:
+        return array_namespace(m).full_like(m, 2.0)
+
+    def phi_star(self, t: Array) -> Array:
+        return t * (1.0 + 0.25 * t)
+
+    def psi(self, theta: Any) -> Any:
+        return calibration.size(theta) ** 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Logistic(Margin):
+    """The negative log-likelihood of P(y | z) = 1 / (1 + e^{−y z}).
+
+    φ(m) = log(1 + e^{−m}),  φ*(t) = −t log(−t) + (1 + t) log(1 + t),
+    ψ(θ) = ((1 + θ) log(1 + θ) + (1 − θ) log(1 − θ)) / 2
+
+    Domain of φ*: [−1, 0]. Smoothness 1/4.
+
+    Reference: Cox, The regression analysis of binary sequences, JRSS B 20 (1958).
+    """
+
+    smoothness: ClassVar[float] = 0.25
+
+    def phi(self, m: Array) -> Array:
+        return softplus(-m)
+
+    def dphi(self, m: Array) -> Array:
+        return -sigmoid(-m)
+
+    def d2phi(self, m: Array) -> Array:
+        xp = array_namespace(m)
+        e = xp.exp(-xp.abs(m))
+        u = e + 1.0
+        e /= u
+        e /= u
+        return e
+
+    def phi_star(self, t: Array) -> Array:
+        xp = array_namespace(t)
+        a = (-t).clip(0.0, 1.0)
+        return xp.where(a == -t, xlogx(a) + xlogx(1.0 - a), xp.inf)
+
+    def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        xp = array_namespace(z)
+        flip = -y
+        rest = flip * z
+        # Past −m = 80 the loss equals its asymptote −m to the last bit, and e⁸⁰ fits in float32:
+        # with the margin clipped there, e = e^{−m} serves all three without a stable branch each.
+        e = rest.clip(None, 80.0)
+        rest -= e
+        e = xp.exp(e)
+        value = xp.log1p(e)
+        value += rest
+        u = e + 1.0
+        e /= u
+        curvature = e / u
+        e *= flip
+        return value, e, curvature
+
+    def psi(self, theta: Any) -> Any:
+        t = calibration.size(theta)
+        return 0.5 * (xlog1py(1.0 + t, t) + xlog1py(1.0 - t, -t))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hinge(Margin):
+    """The shortfall of the margin below 1: the loss of the support vector machine.
+
+    φ(m) = max(0, 1 − m),  φ*(t) = t,  ψ(θ) = |θ|
+
+    Domain of φ*: [−1, 0]. Kink at 1.
+
+    Reference: Cortes and Vapnik, Support-vector networks, Machine Learning 20 (1995).
+    """
+
+    smoothness: ClassVar[float] = math.inf
+
+    def phi(self, m: Array) -> Array:
+        return (1.0 - m).clip(0.0, None)
+
+    def dphi(self, m: Array) -> Array:
+        return -array_namespace(m).astype(m < 1.0, m.dtype)
+
+    def d2phi(self, m: Array) -> Array:
+        return array_namespace(m).zeros_like(m)
+
+    def phi_star(self, t: Array) -> Array:
+        xp = array_namespace(t)
+        return xp.where((t >= -1.0) & (t <= 0.0), t, xp.inf)
+
+    def psi(self, theta: Any) -> Any:
+        return calibration.size(theta)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquaredHinge(Margin):
+    """The squared shortfall of the margin below 1.
+
+    φ(m) = max(0, 1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
+
+    Domain of φ*: (−∞, 0]. Smoothness 2.
+
+    Reference: Bartlett, Jordan and McAuliffe, JASA 101 (2006).
+    """
+
+    smoothness: ClassVar[float] = 2.0
+
+    def phi(self, m: Array) -> Array:
+        short = (1.0 - m).clip(0.0, None)
+        short *= short
+        return short
+
+    def dphi(self, m: Array) -> Array:
+        return -2.0 * (1.0 - m).clip(0.0, None)
+
+    def d2phi(self, m: Array) -> Array:
+        return 2.0 * array_namespace(m).astype(m < 1.0, m.dtype)
+
+    def phi_star(self, t: Array) -> Array:
+        xp = array_namespace(t)
+        return xp.where(t <= 0.0, t * (1.0 + 0.25 * t), xp.inf)
+
+    def psi(self, theta: Any) -> Any:
+        return calibration.size(theta) ** 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exponential(Margin):
+    """The exponential of the negative margin: the loss of AdaBoost.
+
+    φ(m) = e^{−m},  φ*(t) = −t log(−t) + t,  ψ(θ) = 1 − √(1 − θ²)
+
+    Domain of φ*: (−∞, 0]. No bound on the curvature; inf where e^{−m} leaves the floating type.
+
+    Reference: Friedman, Hastie and Tibshirani, Additive logistic regression, Ann. Statist. 28
+    (2000).
+    """
+
+    smoothness: ClassVar[float] = math.inf
+
+    def phi(self, m: Array) -> Array:
+        # An overflow is the right answer here, and clipping the margin would hide it.
+        with np.errstate(over="ignore"):
+            return array_namespace(m).exp(-m)
+
+    def dphi(self, m: Array) -> Array:
+        return -self.phi(m)
+
+    def d2phi(self, m: Array) -> Array:
+        return self.phi(m)
+
+    def phi_star(self, t: Array) -> Array:
+        xp = array_namespace(t)
+        return xp.where(t <= 0.0, xlogx((-t).clip(0.0, None)) + t, xp.inf)
+
+    def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        e = self.phi(y * z)
+        slope = y * e
+        slope *= -1.0
+        return e, slope, array_namespace(e).asarray(e, copy=True)
+
+    def psi(self, theta: Any) -> Any:
+        square = calibration.size(theta) ** 2
+        return square / (1.0 + np.sqrt(1.0 - square))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModifiedHuber(Margin):
+    """The squared hinge, linear for margins below −1.
+
+    φ(m) = max(0, 1 − m)² for m ≥ −1, −4m below,  φ*(t) = t + t²/4,  ψ(θ) = θ²
+
+    Domain of φ*: [−4, 0]. Smoothness 2.
+
+    Reference: Zhang, Solving large scale linear prediction problems using stochastic gradient
+    descent algorithms, ICML (2004).
+    """
+
+    smoothness: ClassVar[float] = 2.0
+
+    def phi(self, m: Array) -> Array:
+        short = 1.0 - m
+        near = short.clip(0.0, 2.0)
+        short *= 2.0
+        short -= near
+        short *= near
+        return short
+
+    def dphi(self, m: Array) -> Array:
+        return -2.0 * (1.0 - m).clip(0.0, 2.0)
+
+    def d2phi(self, m: Array) -> Array:
+        return 2.0 * array_namespace(m).astype((m >= -1.0) & (m < 1.0), m.dtype)
+
+    def phi_star(self, t: Array) -> Array:
+        xp = array_namespace(t)
+        return xp.where((t >= -4.0) & (t <= 0.0), t * (1.0 + 0.25 * t), xp.inf)
+
+    def psi(self, theta: Any) -> Any:
+        return calibration.size(theta) ** 2

@@ -1,0 +1,205 @@
+"""A penalty: a convex function Ω of the coefficients, together with its conjugate and its prox."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from array_api_compat import array_namespace
+
+from fenchel.data.arrays import Array, double
+
+Inner = Callable[[Array, Array], float]
+
+
+class Penalty(ABC):
+    """Ω(w), convex, for coefficients of shape (d,) or (d, K).
+
+    Ω*(v) = sup_w ⟨v, w⟩ − Ω(w)
+
+    `inner` is the inner product ⟨u, v⟩ of the space in which w lives.
+
+    Reference: Parikh and Boyd, Proximal algorithms, Found. Trends Optim. 1 (2014).
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def value(self, w: Array, inner: Inner) -> float:
+        """Ω(w)."""
+
+    @abstractmethod
+    def conjugate(self, v: Array, inner: Inner) -> float:
+        """Ω*(v); inf outside its domain, without slack."""
+
+    @abstractmethod
+    def shrink(self, v: Array) -> float:
+        """The largest c ≤ 1 with Ω*(c v) finite."""
+
+    @abstractmethod
+    def prox(self, w: Array, step: float) -> Array:
+        """argmin_u step Ω(u) + ‖u − w‖²/2, with the Euclidean norm."""
+
+
+class Elastic(Penalty):
+    """a‖w‖₁ + b⟨w, w⟩/2, with a and b at least 0.
+
+    Ω*(v) = ⟨e, e⟩/(2b) with e = v − clip(v, −a, a); for b = 0 the indicator of e = 0.
+    prox = (w − clip(w, −a step, a step)) / (1 + b step)
+
+    With a > 0 the inner product must be the Euclidean one, the one in which ‖w‖₁ separates.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def absolute(self) -> float:
+        """a, the weight of ‖w‖₁."""
+
+    @property
+    @abstractmethod
+    def square(self) -> float:
+        """b, the weight of ⟨w, w⟩/2."""
+
+    def value(self, w: Array, inner: Inner) -> float:
+        a, b = self.absolute, self.square
+        total = 0.5 * b * inner(w, w) if b > 0.0 else 0.0
+        return total + a * float(abs(double(w)).sum()) if a > 0.0 else total
+
+    def conjugate(self, v: Array, inner: Inner) -> float:
+        a, b = self.absolute, self.square
+        if b == 0.0:
+            return 0.0 if float(abs(v).max()) <= a else math.inf
+        if a > 0.0:
+            v = double(v)
+            v = v - v.clip(-a, a)
+        return inner(v, v) / (2.0 * b)
+
+    def shrink(self, v: Array) -> float:
+        top = abs(v).max()
+        bound = self.absolute
+        if self.square > 0.0 or float(top) <= bound:
+            return 1.0
+        c = bound / float(top)
+        # c v must pass the comparison of the conjugate both in the type of v and in float64.
+        eps = float(array_namespace(v).finfo(v.dtype).eps)
+        while max(float(top * c), float(top) * c) > bound:
+            c = min(c * (1.0 - eps), math.nextafter(c, 0.0))
+        return c
+
+    def prox(self, w: Array, step: float) -> Array:
+        t = self.absolute * float(step)
+        u = w - w.clip(-t, t) if t > 0.0 else w
+        return u / (1.0 + self.square * float(step))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class L2(Elastic):
+    """Half the squared norm, in any inner product; λ = 0 means no penalty.
+
+    Ω(w) = λ⟨w, w⟩/2,  Ω*(v) = ⟨v, v⟩/(2λ)
+
+    For λ = 0 the conjugate is the indicator of 0.
+
+    Reference: Hoerl and Kennard, Ridge regression, Technometrics 12 (1970).
+    """
+
+    lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _strength(self.lam))
+
+    @property
+    def absolute(self) -> float:
+        return 0.0
+
+    @property
+    def square(self) -> float:
+        return self.lam
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class L1(Elastic):
+    """The sum of absolute values, which sets coefficients to 0.
+
+    Ω(w) = λ‖w‖₁,  Ω*(v) = 0 for ‖v‖∞ ≤ λ
+
+    Reference: Tibshirani, Regression shrinkage and selection via the lasso, JRSS B 58 (1996).
+    """
+
+    lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _strength(self.lam))
+
+    @property
+    def absolute(self) -> float:
+        return self.lam
+
+    @property
+    def square(self) -> float:
+        return 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ElasticNet(Elastic):
+    """A mixture of the two, ρ = l1_ratio.
+
+    Ω(w) = λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2),  Ω*(v) = Σ max(0, |v| − λρ)² / (2λ(1 − ρ))
+
+    Reference: Zou and Hastie, Regularization and variable selection via the elastic net, JRSS B
+    67 (2005).
+    """
+
+    lam: float = 1.0
+    l1_ratio: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _strength(self.lam))
+        if not 0.0 <= self.l1_ratio <= 1.0:
+            raise ValueError(f"l1_ratio must lie in [0, 1], got {self.l1_ratio!r}")
+        object.__setattr__(self, "l1_ratio", float(self.l1_ratio))
+
+    @property
+    def absolute(self) -> float:
+        return self.lam * self.l1_ratio
+
+    @property
+    def square(self) -> float:
+        return self.lam * (1.0 - self.l1_ratio)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NonNegative(Penalty):
+    """The constraint w ≥ 0.
+
+    Ω(w) = 0 for w ≥ 0, else inf,  Ω*(v) = 0 for v ≤ 0, else inf
+
+    Reference: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
+    """
+
+    def value(self, w: Array, inner: Inner) -> float:
+        return 0.0 if bool((w >= 0.0).all()) else math.inf
+
+    def conjugate(self, v: Array, inner: Inner) -> float:
+        return 0.0 if bool((v <= 0.0).all()) else math.inf
+
+    def shrink(self, v: Array) -> float:
+        return 1.0 if bool((v <= 0.0).all()) else 0.0
+
+    def prox(self, w: Array, step: float) -> Array:
+        return w.clip(0.0, None)
+
+
+def _strength(lam: float) -> float:
+    if not 0.0 <= lam < math.inf:
+        raise ValueError(f"lam must be nonnegative and finite, got {lam!r}")
+    return float(lam)

@@ -1,0 +1,72 @@
+"""The formulas that overflow when written naively, once, for numpy and torch alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+Array = Any  # a numpy array, a scipy sparse array or a torch tensor: whatever has `@`
+
+
+def softplus(z: Array) -> Array:
+    """log(1 + eᶻ) = max(z, 0) + log1p(e⁻|ᶻ|)."""
+    xp = array_namespace(z)
+    return xp.clip(z, 0.0, None) + xp.log1p(xp.exp(-xp.abs(z)))
+
+
+def sigmoid(z: Array) -> Array:
+    """1 / (1 + e⁻ᶻ), written so that the exponential never overflows."""
+    xp = array_namespace(z)
+    small = xp.exp(-xp.abs(z))
+    return xp.where(z >= 0, 1.0, small) / (1.0 + small)
+
+
+def logsumexp(z: Array) -> Array:
+    """log Σₖ e^{zₖ} over the last axis, shifted by the largest entry."""
+    xp = array_namespace(z)
+    top = xp.max(z, axis=-1, keepdims=True)
+    return top[..., 0] + xp.log(xp.sum(xp.exp(z - top), axis=-1))
+
+
+def softmax(z: Array) -> Array:
+    """e^{zₖ} / Σⱼ e^{zⱼ} over the last axis."""
+    xp = array_namespace(z)
+    e = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+def xlogx(x: Array) -> Array:
+    """x log x with 0 log 0 = 0; NaN for x < 0."""
+    xp = array_namespace(x)
+    return x * xp.log(xp.where(x == 0, 1.0, x))
+
+
+def host(x: Array) -> NDArray[Any]:
+    """The values as a numpy array; floating values as float64."""
+    if is_torch_array(x):
+        x = x.detach().cpu().numpy()
+    x = np.asarray(x)
+    return x.astype(np.float64, copy=False) if x.dtype.kind == "f" else x
+
+
+def like(values: NDArray[Any], X: Array) -> Array:
+    """The values in the library, floating type and device of X."""
+    if is_torch_array(X):
+        xp = array_namespace(X)
+        return xp.asarray(np.ascontiguousarray(values), device=X.device).to(X.dtype)
+    return np.asarray(values, dtype=X.dtype)
+
+
+def double(X: Array) -> Array:
+    """X in float64, in its own library and on its own device: exact from float32."""
+    if is_torch_array(X):
+        return X.double()
+    return X if X.dtype == np.float64 else X.astype(np.float64)
+
+
+def is_sparse(X: Array) -> bool:
+    return bool(issparse(X))

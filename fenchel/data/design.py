@@ -1,0 +1,225 @@
+"""Rows seen as a linear map Φ: H → Rⁿ, and the one sweep that every convex fit is made of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array, double, host, is_sparse, like
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.table import total_weight
+
+Floats = NDArray[np.float64]
+Point = tuple[Floats, Any]  # (w, b): an element of H, or K of them as columns, and the intercepts
+Curve = Callable[[Array, Array], Array]
+Bend = Callable[[Array, Array], Array]
+Rows = Callable[[Array, list[Array], Array | None], tuple[Array, Totals]]
+
+
+class Design(ABC):
+    """A linear map from H to scores, with the target and the weight beside each row."""
+
+    dimension: int
+    n_rows: int
+
+    @property
+    @abstractmethod
+    def weight(self) -> float:
+        """Σ sᵢ before they are made to sum to one."""
+
+    @abstractmethod
+    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
+        """One pass: the scores z = Φw + b of each point go to rows(y, [z…], s), which gives a
+        vector r and further sums; the answer is Totals(Φ*r, Σr, *sums). exact: in float64."""
+
+    @abstractmethod
+    def inner(self, u: Floats, v: Floats) -> float:
+        """⟨u, v⟩ in H."""
+
+
+@dataclass(frozen=True)
+class MatrixDesign(Design):
+    """The rows of a table: Φw = Xw, Φ*r = X'r, ⟨u, v⟩ = u·v."""
+
+    blocks: Blocks
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return self.blocks.n_cols
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return self.blocks.n_rows
+
+    @cached_property
+    def _weight(self) -> float:
+        return total_weight(self.blocks)
+
+    @property
+    def weight(self) -> float:
+        return self._weight
+
+    def inner(self, u: Floats, v: Floats) -> float:
+        return float(np.vdot(u, v))
+
+    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
+        def stat(block: Block) -> Totals:
+            X, y, s = block.X, block.y, block.weight
+            if exact:
+                X = double(X)
+                s = None if s is None else double(s)
+            scores = [forward(X, w) + like(b, X) for w, b in points]
+            r, sums = rows(y, scores, s)
+            return Totals(host(adjoint(X, r)), host(r.sum(0)), *sums)
+
+        return self.blocks.reduce(stat)
+
+    def normal(self, point: Point, curvature: Curve, bend: Bend) -> Callable[[Point], Totals]:
+        """The map u ↦ Totals(Φ*r, Σr), r = s·bend(h, Φu), h = curvature(y, z) at the point.
+
+        Where the rows are in memory, h is made by the first product and held for the next ones.
+        """
+        held: dict[int, Array] = {}
+        local = self.blocks.local
+        w, b = point
+
+        def curved(block: Block) -> Array:
+            h = held.get(block.start)
+            if h is None:
+                h = curvature(block.y, forward(block.X, w) + like(b, block.X))
+                if block.weight is not None:
+                    h = h * (block.weight if h.ndim == 1 else block.weight[:, None])
+                if local:
+                    held[block.start] = h
+            return h
+
+        def product(u: Point) -> Totals:
+            v, level = u
+
+            def stat(block: Block) -> Totals:
+                X, h = block.X, curved(block)
+                if is_sparse(X) and v.ndim == 1:
+                    return _csr_normal(X, h, v, float(level))
+                r = bend(h, forward(X, v) + like(level, X))
+                return Totals(host(adjoint(X, r)), host(r.sum(0)))
+
+            return self.blocks.reduce(stat)
+
+        return product
+
+    def squares(self, point: Point, curvature: Curve) -> Totals:
+        """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢ): the diagonal of the Gram matrix, for each column of h."""
+
+        def stat(block: Block) -> Totals:
+            X, s = block.X, block.weight
+            w, b = point
+            h = curvature(block.y, forward(X, w) + like(b, X))
+            if s is not None:
+                h = h * (s if h.ndim == 1 else s[:, None])
+            if is_sparse(X):
+                squared = X.copy()
+                squared.data **= 2
+                return Totals(host(adjoint(squared, h)), host(h.sum(0)))
+            return Totals(host((X * X).T @ h), host(h.sum(0)))
+
+        return self.blocks.reduce(stat)
+
+    def gram(self, point: Point, curvature: Curve, centre: Floats | None) -> Totals:
+        """Σ sᵢ hᵢ x̃ᵢx̃ᵢ' with x̃ = (x - centre, 1), h = curvature(y, z) ≥ 0 at z = Φw + b.
+
+        With several curvatures a row, h (m, q), one matrix for each: (q, d+1, d+1).
+        """
+
+        def stat(block: Block) -> Floats:
+            X, s = block.X, block.weight
+            w, b = point
+            h = curvature(block.y, forward(X, w) + like(b, X))
+            if s is not None:
+                h = h * (s if h.ndim == 1 else s[:, None])
+            return weighted_gram(X, h, centre)
+
+        return self.blocks.reduce(stat)
+
+
+def _csr_normal(X: Array, h: Array, v: Floats, level: float) -> Totals:
+    from fenchel.data.compiled import csr_normal
+
+    g = np.zeros(X.shape[1], X.dtype)
+    total = csr_normal(X.data, X.indices, X.indptr, h, like(v, X), level, g)
+    return Totals(host(g), total)
+
+
+def forward(X: Array, w: Floats) -> Array:
+    """X w, in the precision of X."""
+    if not is_sparse(X):
+        return X @ like(w, X)
+    from fenchel.data.compiled import csr_forward
+
+    if w.ndim == 2:
+        return X @ like(w, X)
+    z = np.empty(X.shape[0], X.dtype)
+    csr_forward(X.data, X.indices, X.indptr, like(w, X), z)
+    return z
+
+
+def adjoint(X: Array, r: Array) -> Array:
+    """X' r, in the precision of X."""
+    if not is_sparse(X) or r.ndim == 2:
+        return X.T @ r
+    from fenchel.data.compiled import csr_adjoint
+
+    g = np.zeros(X.shape[1], X.dtype)
+    csr_adjoint(X.data, X.indices, X.indptr, np.asarray(r, X.dtype), g)
+    return g
+
+
+def weighted_gram(X: Array, h: Array, centre: Floats | None) -> Floats:
+    """Σ hᵢ x̃ᵢx̃ᵢ', x̃ = (x - centre, 1): rows scaled by √h inside the block, then one symmetric
+    rank-k product."""
+    X = X.toarray() if is_sparse(X) else X
+    d = X.shape[1]
+    centred = X if centre is None else X - like(centre, X)
+    many = h if h.ndim == 2 else h[:, None]
+    out = np.empty((many.shape[1], d + 1, d + 1))
+    for k in range(many.shape[1]):
+        root = many[:, k] ** 0.5
+        scaled = centred * root[:, None]
+        out[k, :d, :d] = host(scaled.T @ scaled)
+        out[k, d, :d] = out[k, :d, d] = host(root @ scaled)
+        out[k, d, d] = float((root * root).sum())
+    return out if h.ndim == 2 else out[0]
+
+
+@dataclass(frozen=True)
+class GramDesign(Design):
+    """A kernel's functions Σⱼ αⱼ k(xⱼ, ·): Φα = Kα, Φ*r = r in the same coordinates, ⟨u, v⟩ = u'Kv."""
+
+    K: Floats
+    y: Array
+    row_weight: Floats | None = None
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.K)
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return len(self.K)
+
+    @property
+    def weight(self) -> float:
+        return float(len(self.K)) if self.row_weight is None else float(self.row_weight.sum())
+
+    def inner(self, u: Floats, v: Floats) -> float:
+        return float(np.vdot(u, self.K @ v))
+
+    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
+        scores = [self.K @ w + b for w, b in points]
+        r, sums = rows(self.y, scores, self.row_weight)
+        return Totals(r, r.sum(0), *sums)

@@ -1,0 +1,59 @@
+"""Partial results, and the tree they meet in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+Statistic = Any  # anything with `+`
+
+
+class Totals(tuple[Any, ...]):
+    """Several sums made in one pass: a tuple that adds entry by entry."""
+
+    __slots__ = ()
+
+    def __new__(cls, *parts: Any) -> Totals:
+        return super().__new__(cls, parts)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __add__(self, other: Any) -> Totals:
+        return Totals(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class Merge:
+    """Sums partial results given in row order, in the tree of a binary counter.
+
+    Node (k, i) is the sum of blocks i·2ᵏ … (i+1)·2ᵏ - 1. At most log₂(blocks) partial results
+    are held, and an aligned run of 2ᵏ blocks may be summed elsewhere and pushed as one.
+    """
+
+    def __init__(self) -> None:
+        self._stack: list[Statistic] = []
+        self._count = 0
+
+    def push(self, part: Statistic) -> None:
+        count = self._count
+        while count & 1:
+            part = self._stack.pop() + part
+            count >>= 1
+        self._stack.append(part)
+        self._count += 1
+
+    def result(self) -> Statistic:
+        if not self._stack:
+            raise ValueError("a table without blocks has no sum")
+        total = self._stack.pop()
+        while self._stack:
+            total = self._stack.pop() + total
+        return total
+
+
+def tree_sum(parts: Iterable[Statistic]) -> Statistic:
+    """Sum of the parts in the fixed tree of `Merge`."""
+    merge = Merge()
+    for part in parts:
+        merge.push(part)
+    return merge.result()

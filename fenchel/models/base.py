@@ -1,0 +1,129 @@
+"""What every estimator shares: rows in through the one door, scores out of it, classes encoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from fenchel.data.arrays import host, like
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.design import forward
+from fenchel.data.table import as_blocks, attach, check_weight, is_dask
+
+Floats = NDArray[np.float64]
+
+
+def is_remote(X: Any) -> bool:
+    """Whether the rows are not plain arrays in this process: Blocks or a dask collection."""
+    return isinstance(X, Blocks) or is_dask(X)
+
+
+def rows_in(
+    estimator: Any, X: Any, y: Any = None, weight: Any = None, *, reset: bool = True
+) -> Blocks:
+    """X as blocks, with the estimator's feature names and number checked or, at fit, set."""
+    if isinstance(X, Blocks):
+        blocks = as_blocks(X, y, weight)
+        if reset:
+            estimator.n_features_in_ = X.n_cols
+            if X.names is not None:
+                estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        elif X.n_cols != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {X.n_cols} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input"
+            )
+        return blocks
+    shaped = len(np.shape(X)) == 2 if not is_dask(X) and not is_torch_array(X) else X.ndim == 2
+    if shaped:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        return as_blocks(X, y, weight)
+    return as_blocks(X, y, weight)
+
+
+def scores_out(estimator: Any, X: Any) -> Any:
+    """X w + b, block by block: shape (n,) or (n, K), in X's precision; a tensor for a tensor."""
+    check_is_fitted(estimator)
+    blocks = rows_in(estimator, X, reset=False)
+    coef = host(estimator.coef_)
+    single = coef.ndim == 1 or (coef.shape[0] == 1 and estimator.__sklearn_tags__().classifier_tags)
+    w = coef.ravel() if single else coef.T
+    b = host(np.asarray(host(estimator.intercept_)))
+    b = b.ravel()[0] if single and b.ndim else b
+
+    def score(block: Block) -> Any:
+        return forward(block.X, w) + like(b, block.X)
+
+    if is_torch_array(X):
+        return score(blocks.gather())
+    parts = [host_keep(score(block)) for block in blocks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def host_keep(x: Any) -> NDArray[Any]:
+    """On the host, precision kept."""
+    return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
+
+
+def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The sorted classes that have weight, and each row's class code (-1 for a class without)."""
+    labels = np.asarray(host_keep(y))
+    if labels.ndim != 1:
+        labels = column_or_1d(labels, warn=True)
+    if labels.dtype.kind in "iub" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= 4096:  # as fast as one read of y
+            shifted = labels.astype(np.int64) - low
+            counts = np.bincount(shifted, weight, minlength=high - low + 1)
+            present = np.flatnonzero(counts > 0)
+            table = np.full(high - low + 1, -1, dtype=np.int64)
+            table[present] = np.arange(len(present))
+            return (present + low).astype(labels.dtype), table[shifted]
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if weight is not None:
+        present = np.flatnonzero(np.bincount(codes, weight, minlength=len(classes)) > 0)
+        if len(present) < len(classes):
+            table = np.full(len(classes), -1, dtype=np.int64)
+            table[present] = np.arange(len(present))
+            classes, codes = classes[present], table[codes]
+    return classes, codes.astype(np.int64, copy=False)
+
+
+class Labels(frozenset[Any]):
+    """The distinct labels of a target, mergeable."""
+
+    def __add__(self, other: Any) -> Labels:
+        return Labels(self | other)
+
+
+def label_blocks(blocks: Blocks) -> tuple[NDArray[Any], Blocks]:
+    """Classes of a target that lies beside remote rows, and the blocks with codes for it."""
+
+    def distinct(block: Block) -> Labels:
+        if block.y is None:
+            raise ValueError("a classifier needs a target: pass y, or target= to scan")
+        y = host_keep(block.y)
+        seen = y if block.weight is None else y[host(block.weight) > 0]
+        found = np.unique(seen)
+        if len(found) > 10_000:
+            raise ValueError("Unknown label type: continuous target with over 10000 values")
+        return Labels(found.tolist())
+
+    classes = np.array(sorted(blocks.reduce(distinct)))
+    if classes.dtype.kind == "f":
+        check_classification_targets(classes)
+
+    def encode(block: Block) -> Block:
+        codes = np.searchsorted(classes, host_keep(block.y))
+        return Block(block.start, block.X, np.minimum(codes, len(classes) - 1), block.weight)
+
+    return classes, blocks.map(encode)
+
+
+__all__ = ["attach", "check_weight", "classes_of", "is_remote", "label_blocks", "rows_in", "scores_out"]

@@ -1,0 +1,100 @@
+"""From labels to the targets of a loss: classes sorted, weights per class, ±1 or codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.table import as_blocks, check_weight, follow
+from fenchel.models.base import classes_of, host_keep, is_remote, label_blocks, rows_in
+
+
+def class_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
+) -> tuple[NDArray[Any], Blocks]:
+    """The classes and the rows with ±1 (two classes) or class codes (more) as target."""
+    if is_remote(X):
+        return _remote(estimator, X, y, sample_weight, class_weight)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    labels = host_keep(y)
+    blocks = rows_in(estimator, X)
+    n = blocks.n_rows
+    if labels.ndim and len(labels) != n:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n} rows and y has {len(labels)}"
+        )
+    weight = None if sample_weight is None else check_weight(sample_weight, n)
+    classes, codes = classes_of(labels, weight)
+    check_two(estimator, classes)
+    codes = np.maximum(codes, 0) if weight is not None else codes
+    if class_weight is not None:
+        each = _each(class_weight, classes, np.bincount(codes, weight, minlength=len(classes)))
+        weight = each[codes] * (1.0 if weight is None else weight)
+    whole = blocks.gather()
+    target = codes if len(classes) > 2 else 2.0 * codes - 1.0
+    from fenchel.data.blocks import InMemory
+
+    s = None if weight is None else follow(weight, whole.X)
+    return classes, InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
+
+
+def _remote(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
+) -> tuple[NDArray[Any], Blocks]:
+    blocks = rows_in(estimator, X, y, sample_weight)
+    classes, blocks = label_blocks(blocks)
+    check_two(estimator, classes)
+    each = None
+    if class_weight is not None:
+
+        def count(block: Block) -> Totals:
+            s = None if block.weight is None else host(block.weight)
+            return Totals(np.bincount(block.y, s, minlength=len(classes)))
+
+        each = _each(class_weight, classes, blocks.reduce(count)[0])
+
+    def target(block: Block) -> Block:
+        codes, s = block.y, block.weight
+        if each is not None:
+            s = follow(each[codes], block.X) * (1.0 if s is None else s)
+        t = codes if len(classes) > 2 else 2.0 * codes - 1.0
+        return Block(block.start, block.X, follow(t, block.X), s)
+
+    return classes, blocks.map(target)
+
+
+def check_two(estimator: Any, classes: NDArray[Any]) -> None:
+    if len(classes) < 2:
+        only = classes[0] if len(classes) else "none"
+        raise ValueError(
+            f"{type(estimator).__name__} needs samples of at least 2 classes in the data, but the "
+            f"rows with weight hold only one class: {only!r}"
+        )
+
+
+def _each(class_weight: Any, classes: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.float64]:
+    """The weight of each class: as given, or Σs / (K sₖ) for "balanced"."""
+    if class_weight == "balanced":
+        return counts.sum() / (len(classes) * counts)
+    unknown = set(class_weight) - set(classes.tolist())
+    if unknown:
+        raise ValueError(
+            f"class_weight names {sorted(map(str, unknown))}, which are not among the classes "
+            f"{classes.tolist()}"
+        )
+    negative = [k for k, v in class_weight.items() if not v >= 0]
+    if negative:
+        raise ValueError(f"class_weight of class {negative[0]!r} must not be negative")
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), np.float64)
+
+
+__all__ = ["as_blocks", "check_two", "class_rows"]

@@ -1,0 +1,120 @@
+"""Newton's method where no Hessian can be made: its products with vectors are enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Evaluation, Problem
+from fenchel.data.arrays import Array
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
+from fenchel.solve.solver import Solver, State
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The diagonal preconditioner, the first gradient's size, and the precision of the passes."""
+
+    diagonal: Floats
+    first: float
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonCG(Solver):
+    """Newton steps by preconditioned conjugate gradients, solved no better than they deserve.
+
+    The residual asked of each step is min(0.1, √(|∇|/|∇₀|)): superlinear in the end. Smooth
+    losses, L2 penalty; one pass over the rows for each product.
+
+    Reference: Dembo, Eisenstat, Steihaug, 1982.
+    """
+
+    max_products: int = 200
+
+    def refuses(self, problem: Problem) -> str | None:
+        if not isinstance(problem.penalty, L2):
+            return f"Newton-CG needs the L2 penalty or none, not {problem.penalty}"
+        if not math.isfinite(problem.loss.smoothness):
+            return f"Newton-CG needs a loss without kinks, not {problem.loss}"
+        if not isinstance(problem.design, MatrixDesign):
+            return "Newton-CG needs the rows of a table, not a kernel"
+        return None
+
+    def init(self, problem: Problem, start: Point | State | None) -> State:
+        if isinstance(start, State):
+            start = start.point
+        point = problem.origin() if start is None else start
+        exact = is_double(problem)
+        seen = problem.evaluate(point, exact=exact)
+        first = float(np.linalg.norm(gradient(problem, point, seen)))
+        return self._at(problem, point, seen, Memory(_diagonal(problem, point), first, exact))
+
+    def step(self, problem: Problem, state: State) -> State:
+        memory: Memory = state.memory
+        p = self._direction(problem, state)
+        moved = descend(problem, state.point, state.seen, p, memory.exact)
+        if moved is not None:
+            return self._at(problem, *moved, memory)
+        if memory.exact:
+            return replace(state, stuck=True)
+        seen = problem.evaluate(state.point, exact=True)
+        return self._at(problem, state.point, seen, replace(memory, exact=True))
+
+    def _at(self, problem: Problem, point: Point, seen: Evaluation, memory: Memory) -> State:
+        g = gradient(problem, point, seen)
+        # The decrement with the diagonal for the Hessian: an order of magnitude, no more.
+        decrement = 0.5 * float(np.vdot(g, g / memory.diagonal))
+        return State(point, seen, decrement, decrement == 0.0, memory)
+
+    def _direction(self, problem: Problem, state: State) -> Floats:
+        memory: Memory = state.memory
+        design, loss, lam = problem.design, problem.loss, ridge(problem)
+        assert isinstance(design, MatrixDesign)
+        product = design.normal(state.point, loss.curvature, loss.bend)
+        g = gradient(problem, state.point, state.seen)
+        size = float(np.linalg.norm(g))
+        eta = min(0.1, math.sqrt(size / max(memory.first, 1e-300))) ** 2
+        x = np.zeros_like(g)
+        r = g.copy()
+        z = r / memory.diagonal
+        p, rho = z, float(np.vdot(r, z))
+        goal = eta * rho
+        for _ in range(self.max_products):
+            u = unpack(problem, p)
+            pull, level = product(u)
+            q = pack(problem, (pull / design.weight + lam * u[0], level / design.weight))
+            curved = float(np.vdot(p, q))
+            if curved <= 0.0:  # flat to rounding
+                break
+            alpha = rho / curved
+            x += alpha * p
+            r -= alpha * q
+            z = r / memory.diagonal
+            before, rho = rho, float(np.vdot(r, z))
+            if rho <= goal:
+                break
+            p = z + (rho / before) * p
+        return x if np.any(x) else g / memory.diagonal
+
+
+def _diagonal(problem: Problem, point: Point) -> Floats:
+    """The diagonal of ∇²P at the start."""
+    design, loss = problem.design, problem.loss
+    assert isinstance(design, MatrixDesign)
+
+    def own(y: Array, z: Array) -> Array:
+        h = loss.curvature(y, z)
+        return h * (1.0 - h) if isinstance(loss, Multinomial) else h
+
+    squares, level = design.squares(point, own)
+    diagonal = pack(problem, (squares / design.weight + ridge(problem), level / design.weight))
+    return np.where(diagonal > 0.0, diagonal, 1.0)

@@ -1,0 +1,142 @@
+"""The only loop: a solver proposes, the certificate disposes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.design import Point
+from fenchel.solve.choose import choose
+from fenchel.solve.solver import Solver, State
+
+if TYPE_CHECKING:
+    Callback = Callable[[int, Point, Certificate], bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A point, its certificate, and how it was reached.
+
+    history: one certificate a step; those of kind "estimate" cost no pass and prove nothing.
+    """
+
+    point: Point
+    certificate: Certificate
+    history: tuple[Certificate, ...]
+    converged: bool
+    reason: str
+    solver: Solver
+    state: State
+
+    @property
+    def steps(self) -> int:
+        return self.certificate.steps
+
+
+def minimise(
+    problem: Problem,
+    solver: Solver | str = "auto",
+    *,
+    tol: float = 1e-6,
+    max_steps: int = 100,
+    start: Point | State | None = None,
+    callback: Callback | None = None,
+    proof: bool = True,
+) -> Solution:
+    """Drive a problem until its relative duality gap is at most tol.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : a Solver, or "auto" for the one that fits
+    tol : float
+        Relative duality gap to reach.
+    max_steps : int
+    start : where to begin: a point, or the state of a neighbouring problem's solution
+    callback : function of (step, point, certificate)
+        A true answer stops the fit.
+    proof : bool
+        False stops by the solver's own estimate and certifies nothing: for the smaller problems
+        inside a solver.
+
+    Ctrl-C ends the loop; the last point is returned with its gap and a warning that says so.
+    """
+    solver = choose(problem) if isinstance(solver, str) else solver
+    reason = solver.refuses(problem)
+    if reason is not None:
+        raise ValueError(reason)
+    begun = time.perf_counter()
+    judge = Judge(problem, tol, proof)
+    history: list[Certificate] = []
+    state: State | None = None
+    outcome, step, converged = "", 0, False
+    try:
+        state = solver.init(problem, start)  # type: ignore[arg-type]
+        while True:
+            certificate = replace(judge(state), steps=step, seconds=time.perf_counter() - begun)
+            history.append(certificate)
+            if callback is not None and callback(step, state.point, certificate):
+                outcome = "stopped by the callback"
+            elif judge.closed(certificate, state):
+                converged = True
+                outcome = "converged"
+            elif state.stuck:
+                outcome = "no step lowers the objective in float64"
+            elif step >= max_steps:
+                outcome = f"reached max_iter={max_steps}"
+            if outcome:
+                break
+            state = solver.step(problem, state)
+            step += 1
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        outcome = "interrupted"
+    if proof and not converged:
+        proved = problem.certify(state.point, state.seen)
+        final = replace(proved, steps=step, seconds=time.perf_counter() - begun)
+        converged = final.relative_gap <= tol
+        history[-1:] = [final]
+        if not converged and outcome != "stopped by the callback":
+            warnings.warn(
+                f"{outcome}: relative duality gap {final.relative_gap:.2g} after {step} steps, "
+                f"asked tol={tol:.2g}. Raise max_iter, loosen tol, or scale the columns.",
+                NotCertified,
+                stacklevel=3,
+            )
+    seconds = time.perf_counter() - begun
+    final = replace(history[-1], seconds=seconds)
+    return Solution(state.point, final, tuple(history), converged, outcome, solver, state)
+
+
+class Judge:
+    """Asks for a proof, which may cost a pass, only when the estimate says that it will succeed."""
+
+    def __init__(self, problem: Problem, tol: float, proof: bool) -> None:
+        self.problem, self.tol, self.proof = problem, tol, proof
+        self.free = problem.penalty == L2(0.0)
+        self.failed = float("inf")
+
+    def __call__(self, state: State) -> Certificate:
+        seen, problem = state.seen, self.problem
+        slack = state.decrement if self.free else problem.slack(state.point, seen)
+        # Without an intercept, and in float64, the slack is the gap: the proof is free.
+        known = seen.exact and not problem.intercept and not self.free
+        estimate = Certificate(seen.value, seen.value - slack, "duality" if known else "estimate")
+        if not self.proof or slack > min(self.tol * abs(seen.value), 0.5 * self.failed):
+            return estimate
+        proved = problem.certify(state.point, seen)
+        if proved.relative_gap > self.tol:
+            self.failed = slack
+        return proved
+
+    def closed(self, certificate: Certificate, state: State) -> bool:
+        if not self.proof:
+            return state.decrement <= self.tol * abs(state.seen.value)
+        return certificate.kind != "estimate" and certificate.relative_gap <= self.tol

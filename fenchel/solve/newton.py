@@ -1,0 +1,171 @@
+"""Newton's method with as few Hessians as the data allow.
+
+The problem is first solved on a sample of its rows, which is a smaller problem for the same
+solver; the sample's Hessian then preconditions quasi-Newton steps on all rows, one pass each.
+A new Hessian is made when the observed rate says that it pays.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Evaluation, Problem
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.solve.line import descend, gradient, is_double, pack
+from fenchel.solve.line import ridge as ridge_of
+from fenchel.solve.solver import Solver, State
+
+Floats = NDArray[np.float64]
+WHOLE = 600  # the largest Hessian of all classes together that is worth making
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a Newton state remembers: curvature, its factor, recent pairs, the next direction."""
+
+    curvature: Curvature
+    factor: Factor
+    ridge: float
+    fresh: bool  # whether the curvature is that of all rows at this very point
+    pairs: tuple[tuple[Floats, Floats], ...] = ()
+    direction: Floats = field(default_factory=lambda: np.zeros(0))
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Newton(Solver):
+    """Newton steps by Cholesky, quasi-Newton in between. Smooth losses, L2 penalty, moderate d.
+
+    Parameters: pairs, the corrections kept between Hessians; sample, whether to begin on a sample.
+
+    Reference: Byrd, Chin, Neveitt, Nocedal, 2011 (sampled Hessians); Nocedal, 1980 (pairs).
+    """
+
+    pairs: int = 10
+    sample: bool = True
+
+    def refuses(self, problem: Problem) -> str | None:
+        if not isinstance(problem.penalty, L2):
+            return f"Newton needs the L2 penalty or none, not {problem.penalty}"
+        if not math.isfinite(problem.loss.smoothness):
+            return f"Newton needs a loss without kinks, not {problem.loss}"
+        if not isinstance(problem.design, MatrixDesign):
+            return "Newton needs the rows of a table, not a kernel"
+        return None
+
+    def init(self, problem: Problem, start: Point | State | None) -> State:
+        ridge = ridge_of(problem)
+        if isinstance(start, State):
+            known = start.memory.curvature
+            memory = Memory(known, known.factor(ridge), ridge, fresh=False)
+            return self._arrive(problem, memory, start.point)
+        point = problem.origin() if start is None else start
+        small = self._sample(problem)
+        if small is None:
+            centre = column_centre(problem)
+            known = curvature(problem, point, centre, whole=_whole(problem))
+            return self._arrive(problem, Memory(known, known.factor(ridge), ridge, True), point)
+        state = self._solve_small(small, point)
+        known = curvature(small, state.point, state.memory.curvature.centre, whole=_whole(small))
+        memory = Memory(known, known.factor(ridge), ridge, fresh=False)
+        return self._arrive(problem, memory, state.point)
+
+    def _sample(self, problem: Problem) -> Problem | None:
+        n, d = problem.design.n_rows, problem.design.dimension
+        rows = max(n // 8, 8 * (d + 1), 2048)
+        if not self.sample or rows > n // 3:
+            return None
+        return problem.sampled(rows)
+
+    def _solve_small(self, small: Problem, point: Point) -> State:
+        # Beyond d/n the sample's optimum says nothing about that of all rows.
+        tol = 0.02 * min(1.0, (small.design.dimension + 1) / small.design.n_rows)
+        state = self.init(small, point)
+        for _ in range(30):
+            if state.stuck or state.decrement <= tol * abs(state.seen.value):
+                break
+            state = self.step(small, state)
+        return state
+
+    def step(self, problem: Problem, state: State) -> State:
+        memory: Memory = state.memory
+        moved = descend(problem, state.point, state.seen, memory.direction, memory.exact or is_double(problem))
+        if moved is None:
+            if not memory.fresh:
+                return self._renewed(problem, state)
+            if not memory.exact:
+                return self._arrive(problem, replace(memory, exact=True, pairs=()), state.point)
+            return replace(state, stuck=True)
+        point, seen = moved
+        s = pack(problem, point) - pack(problem, state.point)
+        y = gradient(problem, point, seen) - gradient(problem, state.point, state.seen)
+        pairs = memory.pairs
+        if np.vdot(s, y) > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
+            pairs = (*pairs, (s, y))[-self.pairs :]
+        new = self._at(problem, replace(memory, pairs=pairs, fresh=False), point, seen)
+        if self._worth_renewing(problem, state.decrement, new):
+            return self._renewed(problem, new)
+        return new
+
+    def _worth_renewing(self, problem: Problem, before: float, new: State) -> bool:
+        """Whether a Hessian (as dear as 1 + d/30 passes) saves more passes than it costs."""
+        goal = 1e-9 * abs(new.seen.value)
+        if new.decrement <= goal:
+            return False
+        rate = min(new.decrement / max(before, 1e-300), 0.999)
+        left = math.log(new.decrement / goal) / -math.log(rate) if rate > 0 else 0.0
+        n, size = problem.design.n_rows, problem.design.dimension + 1
+        each = size * ((problem.outputs or 1) + 1) / 2 if _whole(problem) else size
+        if n * size * each < 3e6:  # too small for a pass to count
+            return left > 1.0
+        return left > 3.0 + 2.0 * (1.0 + each / 30.0)
+
+    def _renewed(self, problem: Problem, state: State) -> State:
+        memory: Memory = state.memory
+        known = curvature(problem, state.point, memory.curvature.centre, whole=_whole(problem))
+        memory = replace(
+            memory, curvature=known, factor=known.factor(memory.ridge), fresh=True, pairs=()
+        )
+        return self._at(problem, memory, state.point, state.seen)
+
+    def _arrive(self, problem: Problem, memory: Memory, point: Point) -> State:
+        return self._at(problem, memory, point, problem.evaluate(point, exact=memory.exact or is_double(problem)))
+
+    def _at(self, problem: Problem, memory: Memory, point: Point, seen: Evaluation) -> State:
+        """The state at a point: the direction is made now, since it also tells the decrement."""
+        g = gradient(problem, point, seen)
+        direction = _apply(problem, memory, g)
+        slope = float(np.vdot(g, direction))
+        if not slope > 0.0 and memory.pairs:  # rounding has spoiled the pairs
+            memory = replace(memory, pairs=())
+            direction = _apply(problem, memory, g)
+            slope = float(np.vdot(g, direction))
+        memory = replace(memory, direction=direction)
+        return State(point, seen, 0.5 * max(slope, 0.0), not slope > 0.0, memory)
+
+
+def _whole(problem: Problem) -> bool:
+    size = problem.design.dimension + problem.intercept
+    return problem.outputs is None or size * problem.outputs <= WHOLE
+
+
+def _apply(problem: Problem, memory: Memory, g: Floats) -> Floats:
+    """The inverse Hessian's best guess times g: the factor, corrected by the recent pairs."""
+    q, kept = g.copy(), []
+    for s, y in reversed(memory.pairs):
+        rho = 1.0 / float(np.vdot(s, y))
+        alpha = rho * float(np.vdot(s, q))
+        q -= alpha * y
+        kept.append((s, y, rho, alpha))
+    d = problem.design.dimension
+    level = q[d] if problem.intercept else problem.origin()[1]
+    r = pack(problem, memory.factor.solve(q[:d], level))
+    for s, y, rho, alpha in reversed(kept):
+        r = r + s * (alpha - rho * float(np.vdot(y, r)))
+    return r

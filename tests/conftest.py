@@ -1,0 +1,76 @@
+"""Fixtures every test may ask for: seeds, floating types, hidden packages, sparse arrays only."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from scipy import sparse
+
+SEED = "FENCHEL_TESTS_SEED"
+
+# A shared machine makes any deadline flaky. Examples are fixed unless a seed is asked for.
+settings.register_profile(
+    "fenchel", deadline=None, print_blob=True, derandomize=SEED not in os.environ
+)
+settings.load_profile("fenchel")
+
+
+def seeds(text: str) -> list[int]:
+    """'7' is one seed, '0-9' a range with both ends, 'all' is 0 to 99."""
+    first, _, last = ("0-99" if text == "all" else text).partition("-")
+    try:
+        chosen = list(range(int(first), int(last or first) + 1))
+    except ValueError:
+        chosen = []
+    if not chosen or chosen[-1] > 99:
+        raise pytest.UsageError(
+            f"{SEED}={text!r}: give a seed from 0 to 99, a range '0-9', or 'all'"
+        )
+    return chosen
+
+
+@pytest.fixture(params=seeds(os.environ.get(SEED, "0")), ids=lambda seed: f"seed{seed}")
+def global_random_seed(request: pytest.FixtureRequest) -> int:
+    """The seed of a test that must hold for any seed from 0 to 99; FENCHEL_TESTS_SEED chooses."""
+    return request.param
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def global_dtype(request: pytest.FixtureRequest) -> type:
+    return request.param
+
+
+@pytest.fixture
+def hide(monkeypatch: pytest.MonkeyPatch):
+    """hide("pandas", ...): from here on those packages cannot be imported, as if not installed."""
+
+    def hide(*packages: str) -> None:
+        real = builtins.__import__
+
+        def refuse(name, globals=None, locals=None, fromlist=(), level=0):
+            if level == 0 and name.partition(".")[0] in packages:
+                raise ModuleNotFoundError(f"No module named {name!r} (hidden)", name=name)
+            return real(name, globals, locals, fromlist, level)
+
+        for module in list(sys.modules):
+            if module.partition(".")[0] in packages:
+                monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setattr(builtins, "__import__", refuse)
+
+    return hide
+
+
+@pytest.fixture
+def sparse_arrays_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails the test that uses what a sparse matrix has and a sparse array has not."""
+    for method in ("__mul__", "__rmul__", "__pow__", "getrow", "getcol", "getH", "asfptype"):
+
+        def refuse(self, *_, method=method):
+            raise AssertionError(f"the sparse matrix interface was used: {method}")
+
+        monkeypatch.setattr(sparse.spmatrix, method, refuse)
