@@ -32,7 +32,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only workloads whose name contains this")
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
-    parser.add_argument("--limit", type=float, default=90, help="seconds that one fit may take")
+    parser.add_argument(
+        "--limit", type=float, default=90, help="seconds for one fit and its judging"
+    )
     parser.add_argument("--json", type=Path, help="write everything measured to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
     chosen = parser.parse_args()

@@ -44,6 +44,13 @@ class Workload:
 
 
 @dataclass(frozen=True)
+class Timed:
+    """What a fit returns instead of a model if it has measured its own time."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Fit:
     """One fit: its tolerance, its time, and the judge's two numbers."""
 

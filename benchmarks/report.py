@@ -99,7 +99,9 @@ def table(result: Result) -> str:
     lines = [
         title,
         "",
-        f"Relative gap to certify: {target:g}. {result.workload.note}".rstrip(),
+        (
+            (f"Relative gap to certify: {target:g}. " if target else "") + result.workload.note
+        ).rstrip(),
         f"Floor {result.floor:.3g} s ({result.floor_meaning}).",
         "",
         pipes(header, body),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import multiprocessing
+import os
+import signal
 import time
 import warnings
 from importlib import import_module
@@ -13,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import data
-from .protocol import Contender, Fit, Workload
+from .protocol import Contender, Fit, Timed, Workload
 
 
 class Failed(Exception):
@@ -34,6 +37,15 @@ class Remarks(logging.Handler):
         super().__init__(logging.INFO)
         self.heard: list[str] = []
 
+    @classmethod
+    def instead_of_printing(cls) -> Remarks:
+        """Called after the import, which installs a handler that prints."""
+        remarks = cls()
+        logger = logging.getLogger("sklearnex")
+        logger.handlers, logger.propagate = [remarks], False
+        logger.setLevel(logging.INFO)
+        return remarks
+
     def emit(self, record: logging.LogRecord) -> None:
         if "fallback" in record.getMessage():
             self.heard.append("fell back to scikit-learn")
@@ -41,15 +53,13 @@ class Remarks(logging.Handler):
 
 def serve(pipe: Connection, names: tuple[str, str, str, str], folder: Path) -> None:
     """Answers each tolerance with a Fit, or with a sentence if there is none; None ends it."""
-    remarks = Remarks()
-    logger = logging.getLogger("sklearnex")
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    logger.addHandler(remarks)
+    os.setsid()  # a group of its own, so that the jobs it starts can be ended with it
+    os.environ["PYTHONWARNINGS"] = "ignore"  # for those jobs: they would print theirs
     try:
         workload, contender = find(*names)
         table = data.fetch(folder)
         fit = contender.prepare(table)
+        remarks = Remarks.instead_of_printing()
         pipe.send("")
     except ModuleNotFoundError as error:
         pipe.send(f"not installed: {error.name}")
@@ -66,6 +76,8 @@ def serve(pipe: Connection, names: tuple[str, str, str, str], folder: Path) -> N
                 start = time.perf_counter()
                 model = fit(tol)
                 seconds = time.perf_counter() - start
+            if isinstance(model, Timed):
+                seconds = model.seconds
             verdict = workload.judge(table, contender.read(model))
             said = [*remarks.heard, *(one_line(w.message) for w in caught)]
             pipe.send(
@@ -98,7 +110,8 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self.limit = limit
         self.pipe, there = context.Pipe()
-        self.process = context.Process(target=serve, args=(there, names, folder), daemon=True)
+        # Not a daemon: those may not start the jobs that n_jobs=2 asks for.
+        self.process = context.Process(target=serve, args=(there, names, folder))
         self.process.start()
         there.close()
         try:
@@ -111,6 +124,7 @@ class Worker:
     def answer(self, wait: float) -> Any:
         try:
             if not self.pipe.poll(wait):
+                self.kill()
                 raise Failed(f"time limit of {wait:g} s")
             return self.pipe.recv()
         except (EOFError, ConnectionError):
@@ -128,7 +142,17 @@ class Worker:
         return reply
 
     def close(self) -> None:
-        """Kills: nothing in there is worth a goodbye, and a busy fit would not hear one."""
+        """A word first, so that an idle process ends its own jobs; then force."""
+        if not self.pipe.closed:
+            with contextlib.suppress(OSError):
+                self.pipe.send(None)
+            self.pipe.close()
+            self.process.join(10)
+            self.kill()
+            self.process.join()
+
+    def kill(self) -> None:
+        """The process, and gently what it started, so that joblib's tracker removes its files."""
         self.process.kill()
-        self.process.join()
-        self.pipe.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)

@@ -1,1 +1,62 @@
-"""fenchel"""
+"""Classical statistical learning that proves its answers.
+
+The public page: names only. Each is loaded from its room when first used, so that
+`import fenchel` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "fenchel.data.blocks": ("Block", "Blocks", "Totals", "threads"),
+    "fenchel.data.table": ("as_blocks",),
+    "fenchel.data.files": ("scan", "TableFileError"),
+    "fenchel.data.moments": ("ClassMoments", "Moments"),
+    "fenchel.data.design": ("Design", "GramDesign", "MatrixDesign"),
+    "fenchel.convex.distance": (
+        "Absolute",
+        "EpsilonInsensitive",
+        "Huber",
+        "Pinball",
+        "Square",
+    ),
+    "fenchel.convex.margin": (
+        "Exponential",
+        "Hinge",
+        "Logistic",
+        "ModifiedHuber",
+        "SquareMargin",
+        "SquaredHinge",
+    ),
+    "fenchel.convex.multiclass": ("Multinomial",),
+    "fenchel.convex.penalty": ("L1", "L2", "NonNegative"),
+    "fenchel.convex.calibration": ("excess_risk_bound", "is_calibrated", "psi"),
+    "fenchel.convex.certificate": ("Certificate", "NotCertified"),
+    "fenchel.convex.problem": ("Problem",),
+    "fenchel.solve.minimise": ("Solution", "minimise"),
+    "fenchel.solve.newton": ("Newton",),
+    "fenchel.solve.conjugate": ("NewtonCG",),
+    "fenchel.solve.descent": ("GradientDescent", "convergence_profile"),
+    "fenchel.models.least": ("LinearRegression",),
+    "fenchel.models.ridge": ("Ridge", "RidgeCV"),
+    "fenchel.models.logistic": ("LogisticRegression",),
+    "fenchel.models.path": ("LogisticRegressionCV",),
+    "fenchel.models.certify": ("certify",),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fenchel' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

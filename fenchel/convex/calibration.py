@@ -39,13 +39,14 @@ def psi(loss: Margin, theta: Any) -> Any:
     """
     t = np.atleast_1d(size(theta))
     edge = t == 1.0
-    eta = np.where(edge, 0.5, 0.5 * (1.0 + t))
+    # 1 − η is formed from θ: near θ = 1 the difference has lost its digits, and H feels its root.
+    eta, rest = (0.5 * (1.0 + np.where(edge, 0.0, sign * t)) for sign in (1.0, -1.0))
 
     def risk(a: Any) -> Any:
-        return eta * loss.phi(a) + (1.0 - eta) * loss.phi(-a)
+        return eta * loss.phi(a) + rest * loss.phi(-a)
 
     def falls(a: Any) -> Any:
-        return eta * loss.dphi(a) < (1.0 - eta) * loss.dphi(-a)
+        return eta * loss.dphi(a) < rest * loss.dphi(-a)
 
     high = np.ones_like(t)
     # 60 doublings: beyond that the answer stays below ψ, which keeps the inequality true.

@@ -25,12 +25,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factored positive matrix of the augmented coordinates (w, b + centre·w).
+    """A factored positive matrix of the augmented coordinates (w, b + centre·w)."""
 
-    roots: the factor of each block, one for all coordinates together or one for each class.
-    """
-
-    roots: tuple[Root, ...]
+    root: Root
     centre: Floats
     intercept: bool
 
@@ -39,12 +36,11 @@ class Factor:
         d = len(g)
         G = g
         if self.intercept:
-            G = np.concatenate([g - np.multiply.outer(self.centre, level), np.reshape(level, (1, *g.shape[1:]))])
-        if len(self.roots) == 1:
-            x = self.roots[0].solve(G.T.reshape(-1) if G.ndim == 2 else G)
-            x = x.reshape(G.T.shape).T if G.ndim == 2 else x
-        else:
-            x = np.stack([r.solve(G[:, k]) for k, r in enumerate(self.roots)], axis=1)
+            G = np.concatenate(
+                [g - np.multiply.outer(self.centre, level), np.reshape(level, (1, *g.shape[1:]))]
+            )
+        x = self.root.solve(G.T.reshape(-1) if G.ndim == 2 else G)
+        x = x.reshape(G.T.shape).T if G.ndim == 2 else x
         dw = np.ascontiguousarray(x[:d])
         if not self.intercept:
             return dw, np.zeros_like(level) if np.ndim(level) else 0.0
@@ -89,7 +85,7 @@ class Root:
 @dataclass(frozen=True, slots=True)
 class Curvature:
     """The loss's part of ∇²P before any penalty: the gram matrix of each class, then of each pair
-    of classes where the whole Hessian was asked for. One pass; a factor for every penalty."""
+    of classes. One pass; a factor for every penalty."""
 
     grams: tuple[Floats, ...]
     centre: Floats
@@ -103,8 +99,8 @@ class Curvature:
         grams = [g.copy() for g in self.grams]
         for H in grams[: K or 1]:
             H.flat[: d * (size + 1) : size + 1] += ridge
-        if K is None or len(grams) == K:
-            return Factor(tuple(Root.of(H) for H in grams), self.centre, self.intercept)
+        if K is None:
+            return Factor(Root.of(grams[0]), self.centre, self.intercept)
         H = np.empty((K, size, K, size))
         pairs = iter(grams[K:])
         for k in range(K):
@@ -118,31 +114,29 @@ class Curvature:
         for k in range(K):
             for j in range(K):
                 H[k, :, j, :].flat[:: size + 1] += flat  # type: ignore[index]
-        return Factor((Root.of(H.reshape(K * size, K * size)),), self.centre, self.intercept)
+        return Factor(Root.of(H.reshape(K * size, K * size)), self.centre, self.intercept)
 
 
-def curvature(problem: Problem, point: Point, centre: Floats, *, whole: bool = True) -> Curvature:
-    """The loss's curvature at a point: all of it, or (whole=False) one block for each class."""
+def curvature(problem: Problem, point: Point, centre: Floats) -> Curvature:
+    """The loss's curvature at a point, all of it: one pass."""
     design, K = problem.design, problem.outputs
     assert isinstance(design, MatrixDesign)
     size = design.dimension + problem.intercept
 
     def of_rows(y: Array, z: Array) -> Array:
         h = problem.loss.curvature(y, z)
-        return h if K is None else _pairs(h, whole)
+        return h if K is None else _pairs(h)
 
     raw = design.gram(point, of_rows, centre if problem.intercept else None) / design.weight
     grams = tuple(H[:size, :size] for H in (raw[None] if K is None else raw))
     return Curvature(grams, centre, problem.intercept, K)
 
 
-def _pairs(P: Array, whole: bool) -> Array:
+def _pairs(P: Array) -> Array:
     """From probabilities (m, K): Pₖ(1 - Pₖ) for each class, then PₖPⱼ for each pair k < j."""
     xp = array_namespace(P)
     parts = [P * (1.0 - P)]
-    if whole:
-        K = P.shape[1]
-        parts += [P[:, k : k + 1] * P[:, k + 1 :] for k in range(K - 1)]
+    parts += [P[:, k : k + 1] * P[:, k + 1 :] for k in range(P.shape[1] - 1)]
     return xp.concat(parts, axis=1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import Array, double
+from fenchel.data.arrays import Array, double, host, like
 
 
 class Loss(ABC):
@@ -59,8 +59,11 @@ class Loss(ABC):
         [Σ s max(θ, 0), Σ s max(−θ, 0)]
         """
         theta = double(theta)
-        total, size = _sum(theta, weight), _sum(abs(theta), weight)
-        return np.array([0.5 * (size + total), 0.5 * (size - total)])
+        # |θ| + θ is twice the positive part, without rounding and faster than a comparison.
+        size = abs(theta)
+        up = _sum(size + theta, weight)
+        size -= theta
+        return np.array([0.5 * up, 0.5 * _sum(size, weight)])
 
     def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
         """A point of the domain near θ with Σ s θ = 0: the optimality of a free intercept.
@@ -69,26 +72,33 @@ class Loss(ABC):
         between itself and 0: in the domain, an interval that contains 0.
         """
         xp = array_namespace(theta)
-        up, down = (max(float(part), 0.0) for part in imbalance)
+        up, down = (float(part) for part in imbalance)
         heavy = max(up, down)
         scaled = theta * (min(up, down) / heavy if heavy > 0.0 else 1.0)
         return xp.minimum(theta, scaled) if up >= down else xp.maximum(theta, scaled)
 
 
 class Unbounded(Loss):
-    """A loss whose conjugate is finite on the whole line, so that any shift of θ is allowed."""
+    """A loss whose conjugate is finite on the whole line, so that any shift of θ is allowed.
+
+    Several targets, θ (n, K), are centred one by one.
+    """
 
     __slots__ = ()
 
     def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
         """[Σ s θ, Σ s]."""
         mass = float(theta.shape[0]) if weight is None else float(double(weight).sum())
-        return np.array([_sum(double(theta), weight), mass])
+        if theta.ndim == 1:
+            return np.array([_sum(double(theta), weight), mass])
+        total = host(double(theta).sum(0) if weight is None else double(weight) @ double(theta))
+        return np.stack([total, np.full_like(total, mass)])
 
     def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
         """θ − Σ s θ / Σ s."""
-        total, mass = (float(part) for part in imbalance)
-        return theta - (total / mass if mass > 0.0 else 0.0)
+        total, mass = imbalance
+        shift = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0.0)
+        return theta - (float(shift) if theta.ndim == 1 else like(shift, theta))
 
 
 def inward(bound: float, z: Array) -> float:

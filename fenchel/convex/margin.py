@@ -251,8 +251,9 @@ class Exponential(Margin):
         return e, slope, array_namespace(e).asarray(e, copy=True)
 
     def psi(self, theta: Any) -> Any:
-        square = calibration.size(theta) ** 2
-        return square / (1.0 + np.sqrt(1.0 - square))
+        t = calibration.size(theta)
+        # Neither a small t nor a t near 1 costs digits in this form.
+        return t * t / (1.0 + np.sqrt((1.0 - t) * (1.0 + t)))
 
 
 @final

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,16 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Distance
-from fenchel.convex.hessian import column_centre, curvature
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Multinomial
-from fenchel.convex.penalty import L2, Penalty
-from fenchel.data.arrays import Array
-from fenchel.data.blocks import Totals
-from fenchel.data.design import Design, MatrixDesign, Point, Rows
+from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
+from fenchel.convex.unpenalised import certify_unpenalised
+from fenchel.data.arrays import Array, like
+from fenchel.data.blocks import Block, Totals
+from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
 
 Floats = NDArray[np.float64]
+Tally = Callable[[Array, Array, Array, Array, Array | None], Totals]
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -51,11 +54,12 @@ class Problem:
     penalty: Penalty
     design: Design
     intercept: bool = True
+    targets: int | None = None  # columns of y that share Φ and Ω; None where y is a vector
 
     @property
     def outputs(self) -> int | None:
         """Columns of scores a row has; None for a single one."""
-        return self.loss.n_classes if isinstance(self.loss, Multinomial) else None
+        return self.loss.n_classes if isinstance(self.loss, Multinomial) else self.targets
 
     def origin(self) -> Point:
         """w = 0, b = 0."""
@@ -65,8 +69,8 @@ class Problem:
     def sampled(self, rows: int) -> Problem:
         """The same problem on about `rows` of its rows."""
         assert isinstance(self.design, MatrixDesign)
-        design = MatrixDesign(self.design.blocks.sample(rows))
-        return Problem(self.loss, self.penalty, design, self.intercept)
+        design = MatrixDesign(in_single(self.design.blocks.sample(rows)))
+        return Problem(self.loss, self.penalty, design, self.intercept, self.targets)
 
     def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
         """Value and gradient in one pass."""
@@ -90,94 +94,160 @@ class Problem:
         """
         w, v = point[0], -seen.pull
         inner = self.design.inner
+        if isinstance(self.penalty, L2) and self.penalty.lam > 0.0:
+            lam = self.penalty.lam
+            r = lam * w - v  # the same as a square, which keeps its digits when it is small
+            return inner(r, r) / (2.0 * lam)
         return self.penalty.value(w, inner) + self.penalty.conjugate(v, inner) - inner(w, v)
 
-    def certify(self, point: Point, seen: Evaluation | None = None) -> Certificate:
+    def certify(
+        self, point: Point, seen: Evaluation | None = None, theta: Floats | None = None
+    ) -> Certificate:
         """The duality gap of a point, in float64.
 
-        The dual point is the loss's own gradient at the scores, moved to Σ sθ = 0 where the
-        intercept is free and shrunk until Ω* is finite. Without a penalty (λ = 0) Ω* asks for
-        Φ*(sθ) = 0: θ then takes one Newton step, θ + l''ΦΔ, which solves that equation; what
-        rounding leaves of it is charged to the bound as if no optimum had a coefficient of more
-        than twice the size of the point's.
+        The dual point is the loss's own gradient at the scores, or `theta`, one entry a row, where
+        a kink makes the gradient a poor one. It is moved to Σ sθ = 0 where the intercept is free,
+        and shrunk until Ω* is finite. Without a penalty Ω* asks for Φ*(sθ) = 0: see `unpenalised`.
         """
-        if self.penalty == L2(0.0):
-            return self._certify_free(point)
+        if theta is not None:
+            return self._beside(theta)._certify(point, None, True)
+        return self._certify(point, seen, False)
+
+    def _certify(self, point: Point, seen: Evaluation | None, given: bool) -> Certificate:
+        if is_free(self.penalty):
+            return self._certify_free(point, given)
         imbalance = None
-        if self.intercept:
+        if self.intercept and given:
+            imbalance = self.design.sweep([point], _balance(self.loss), exact=True)[2]
+            imbalance = imbalance / self.design.weight
+        elif self.intercept:
             seen = seen if seen is not None and seen.exact else self.evaluate(point, exact=True)
             imbalance = seen.imbalance
         scale = 1.0
         for _ in range(3):
-            pull, level, value, dual, zero = self.design.sweep(
-                [point], self._proof(imbalance, scale), exact=True
+            pull, level, *sums = self.design.sweep(
+                [point], self._proof(imbalance, scale, given), exact=True
             )
             shrink = self.penalty.shrink(-pull / self.design.weight)
             if shrink >= 1.0:
                 break
-            scale *= shrink
-        return self._close(point, pull, level, value, dual, zero)
+            scale *= shrink * (1.0 - 4.0 * EPS)  # the next pass must not miss by a rounding error
+        total, v = self.design.weight, -pull / self.design.weight
+        charge = self.penalty.conjugate(v, self.design.inner) + self._stray(point, level / total)
+        return self.close(point, Totals(*sums), charge)
 
-    def _proof(self, imbalance: Floats | None, scale: float) -> Rows:
+    def _certify_free(self, point: Point, given: bool) -> Certificate:
+        if self.targets is None:
+            return certify_unpenalised(self, point, given)
+        w, b = point
+        each = [self._alone(k).certify((w[:, k], float(b[k]))) for k in range(self.targets)]
+        return reduce(Certificate.__add__, each)
+
+    def _alone(self, k: int) -> Problem:
+        """The problem of the k-th target."""
+        assert isinstance(self.design, MatrixDesign)
+
+        def pick(block: Block) -> Block:
+            assert block.y is not None
+            return Block(block.start, block.X, block.y[:, k], block.weight)
+
+        return replace(self, design=MatrixDesign(self.design.blocks.map(pick)), targets=None)
+
+    def _beside(self, theta: Floats) -> Problem:
+        """The problem with θ in a second column of the target."""
+        n = self.design.n_rows
+        if theta.shape != (n,) or self.outputs is not None:
+            raise ValueError(f"theta must hold one number for each of {n} rows")
+        return replace(self, design=self.design.beside(theta))
+
+    def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:
+        loss, tally = self.loss, self.tally()
+
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
             z = scores[0]
-            theta = self.loss.gradient(y, z)
+            if given:
+                y, theta = y[:, 0], y[:, 1]
+                value = loss.value(y, z)
+            else:
+                value, theta, _ = loss.evaluate(y, z)
             if imbalance is not None:
-                theta = self.loss.center(y, theta, imbalance)
+                theta = loss.center(y, theta, imbalance)
             if scale != 1.0:
                 theta = scale * theta
-            return _times(theta, s), self._sums(y, z, theta, s)
+            return _times(theta, s), tally(y, z, value, theta, s)
 
         return rows
 
-    def _sums(self, y: Array, z: Array, theta: Array, s: Array | None) -> Totals:
-        """Σ s l(y, z), Σ s l*(y, θ), and Σ s l(y, 0), which says what rounding means here."""
-        zero = _sum(self.loss.value(y, 0.0 * z), s) if isinstance(self.loss, Distance) else 0.0
-        conjugate = self.loss.conjugate(y, theta)
-        return Totals(_sum(self.loss.value(y, z), s), _sum(conjugate, s), zero)
+    def tally(self) -> Tally:
+        """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and what rounding means here: EPS
+        of the loss at the mean target, where the fit explains all, and less of that at zero."""
+        loss, middle = self.loss, self.middle
+        distance = isinstance(loss, Distance)
 
-    def _certify_free(self, point: Point) -> Certificate:
-        seen = self.evaluate(point, exact=True)
-        factor = curvature(self, point, column_centre(self)).factor(0.0)
-        correction = factor.solve(-seen.pull, -seen.level)
+        def sums(y: Array, z: Array, value: Array, theta: Array, s: Array | None) -> Totals:
+            mass = float(z.shape[0]) if s is None else float(array_namespace(s).sum(s))
+            floor = EPS * EPS * mass
+            if distance:
+                raw, nothing = _sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
+                floor = EPS * (_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
+            # Σ sθ = 0 allows any shift of y in l* = φ*(θ) + yθ, and this one saves the digits of a
+            # target far from zero.
+            y = y - like(middle, z) if distance else y
+            return Totals(_sum(value, s), _sum(loss.conjugate(y, theta), s), floor)
+
+        return sums
+
+    @property
+    def middle(self) -> Floats:
+        """The mean target, or each, where a free intercept makes every shift of it equal."""
+        if not self.intercept or not isinstance(self.loss, Distance):
+            return np.zeros(())
+        return self.design.target[0 if self.targets is None else slice(None)]
+
+    def _stray(self, point: Point, level: Any) -> float:
+        """What rounding left of Σ sθ = 0, charged for an intercept twice as large."""
+        if not self.intercept:
+            return 0.0
+        size = 2.0 * (np.abs(point[1]) + np.abs(point[1] - self.middle))
+        return float(np.vdot(np.abs(level), size))
+
+    def close(self, point: Point, sums: Totals, charge: float) -> Certificate:
+        """The certificate from the sums of `tally`: bound = -Σ s l*(y, θ) - charge."""
+        total = self.design.weight
+        value, dual, floor = (part / total for part in sums)
+        value += self.penalty.value(point[0], self.design.inner)
+        bound = -dual - charge
+        if not bound > 0.0:  # also where it is NaN
+            bound = max(self.least(), bound if bound == bound else -math.inf)
+        return Certificate(value, bound, "duality", floor=floor)
+
+    def least(self) -> float:
+        """Σ s inf l(y, ·) + inf Ω, the bound at θ = 0: what is known without looking."""
+
+        loss, single = self.loss, self.targets is None
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            z, u = scores
-            _, theta, bent = self.loss.evaluate(y, z)
-            theta = theta + self.loss.bend(bent, u)
-            return _times(theta, s), self._sums(y, z, theta, s)
+            y = y[:, 0] if y.ndim == 2 and single else y
+            nothing = 0.0 * scores[0]
+            return nothing, Totals(_sum(loss.conjugate(y, nothing), s))
 
-        for _ in range(2):  # the second time corrects what the first one's rounding left
-            pull, level, value, dual, zero = self.design.sweep(
-                [point, correction], rows, exact=True
-            )
-            dw, db = factor.solve(-pull / self.design.weight, -level / self.design.weight)
-            correction = (correction[0] + dw, correction[1] + db)
-        return self._close(point, pull, level, value, dual, zero, free=True)
+        origin = self.origin()
+        least = float(self.design.sweep([origin], rows, exact=True)[2]) / self.design.weight
+        return 0.0 - least - self.penalty.conjugate(origin[0], self.design.inner)
 
-    def _close(
-        self,
-        point: Point,
-        pull: Floats,
-        level: Any,
-        value: float,
-        dual: float,
-        zero: float,
-        free: bool = False,
-    ) -> Certificate:
-        total, (w, b) = self.design.weight, point
-        inner = self.design.inner
-        primal = value / total + self.penalty.value(w, inner)
-        bound = -dual / total
-        if free:
-            bound -= 2.0 * float(np.vdot(np.abs(pull / total), np.abs(w)))
-        else:
-            bound -= self.penalty.conjugate(-pull / total, inner)
-        if self.intercept:  # Σ sθ = 0 up to rounding
-            bound -= 2.0 * float(np.vdot(np.abs(level / total), np.abs(b)))
-        if math.isnan(bound):
-            bound = -math.inf
-        return Certificate(primal, bound, "duality", floor=EPS * max(zero / total, EPS))
+
+def is_free(penalty: Penalty) -> bool:
+    """Whether Ω* is finite on a cone alone, so that no shrinking of θ can reach it."""
+    if isinstance(penalty, Elastic):
+        return penalty.absolute == 0.0 and penalty.square == 0.0
+    return isinstance(penalty, NonNegative)
+
+
+def _balance(loss: Loss) -> Rows:
+    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        return 0.0 * scores[0], Totals(loss.imbalance(y[:, 0], y[:, 1], s))
+
+    return rows
 
 
 def _times(theta: Array, s: Array | None) -> Array:
@@ -190,5 +260,6 @@ def _sum(values: Array, s: Array | None) -> float:
     """Σ sᵢ valuesᵢ in float64; a row of no weight counts nothing, even at infinity."""
     xp = array_namespace(values)
     if s is not None:
+        s = s if values.ndim == 1 else s[:, None]
         values = xp.where(s > 0, values, 0.0) * s
     return float(xp.sum(values, dtype=xp.float64))

@@ -48,7 +48,8 @@ def xlogx(x: Array) -> Array:
 def host(x: Array) -> NDArray[Any]:
     """The values as a numpy array; floating values as float64."""
     if is_torch_array(x):
-        x = x.detach().cpu().numpy()
+        x = x.detach()
+        x = (x.double() if x.is_floating_point() else x).cpu().numpy()
     x = np.asarray(x)
     return x.astype(np.float64, copy=False) if x.dtype.kind == "f" else x
 

@@ -16,14 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from fenchel.data.arrays import Array, is_sparse
+from fenchel.data.arrays import is_sparse
+from fenchel.data.rows import Block, column_label, every, join
 from fenchel.data.tree import Merge, Statistic, Totals, tree_sum
 
 __all__ = [
@@ -38,20 +39,6 @@ __all__ = [
     "tree_sum",
 ]
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some consecutive rows: X (m, d), the target y and the weight where there are any."""
-
-    start: int
-    X: Array
-    y: Array | None = None
-    weight: Array | None = None
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.X.shape[0])
 
 
 @contextmanager
@@ -75,31 +62,53 @@ def thread_count() -> int:
 
 
 @lru_cache(maxsize=1)
-def _blas() -> ThreadpoolController:
+def _blas() -> tuple[list[Any], list[Any]]:
+    """The loaded BLAS libraries: those whose setting is the process's, and the thread's own."""
     import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
 
-    return ThreadpoolController().select(user_api="blas")
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    own = [lib for lib in found if lib.info().get("threading_layer") == "openmp"]
+    return [lib for lib in found if lib not in own], own
+
+
+def _set_blas(lib: Any, count: int) -> None:
+    # threadpoolctl 3.7 lets one thread alone change OpenBLAS; a pass may begin in any thread.
+    getattr(lib, "_real_set_num_threads", lib.set_num_threads)(count)
+
+
+@lru_cache(maxsize=1)
+def _keep_pages() -> None:
+    """Let the C library keep the memory of a block's temporary arrays from block to block.
+
+    glibc returns free memory beyond twice the largest array freed so far; each block would then
+    fault its temporaries in anew, which costs more than the arithmetic. One larger array, made
+    and freed, raises that mark to 32 MiB.
+    """
+    np.empty(2**24, np.uint8)
 
 
 class _OneBlasThread:
-    """The BLAS setting belongs to the whole process: the first pass to begin sets it and the last
-    to end restores it, so passes that overlap in several threads cannot restore it wrongly."""
+    """The setting of the process: the first pass to begin sets it and the last to end restores
+    it, so passes that overlap in several threads cannot restore it wrongly."""
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
-        self._limit: Any = None
+        self._before: list[tuple[Any, int]] = []
 
-    def enter(self) -> None:
+    def enter(self, libs: list[Any]) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit = _blas().limit(limits=1)
+                self._before = [(lib, lib.get_num_threads()) for lib in libs]
+                for lib in libs:
+                    _set_blas(lib, 1)
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.restore_original_limits()
+                for lib, count in self._before:
+                    _set_blas(lib, count)
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
@@ -107,12 +116,18 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Each block's matrix products run on the thread that holds the block."""
-    _ONE_BLAS_THREAD.enter()
+    """Matrix products run on the thread that asks for them, as long as this lasts."""
+    shared, own = _blas()
+    before = [(lib, lib.get_num_threads()) for lib in own]
+    for lib in own:
+        _set_blas(lib, 1)
+    _ONE_BLAS_THREAD.enter(shared)
     try:
         yield
     finally:
         _ONE_BLAS_THREAD.leave()
+        for lib, count in before:
+            _set_blas(lib, count)
 
 
 @lru_cache(maxsize=4)
@@ -152,6 +167,7 @@ class Blocks(ABC):
     n_cols: int
     dtype: np.dtype[Any]
     names: tuple[str, ...] | None  # None where the source had no column names
+    classes: NDArray[Any] | None = None  # sorted labels, where y holds codes for them
 
     @abstractmethod
     def __iter__(self) -> Iterator[Block]: ...
@@ -176,7 +192,7 @@ class Blocks(ABC):
 
     def column(self, j: int) -> str:
         """The j-th column as error messages call it."""
-        return f"column {j}" if self.names is None else f"column {j} ('{self.names[j]}')"
+        return column_label(self.names, j)
 
     def gather(self) -> Block:
         """All rows in memory as one block; refuses, with the gigabytes needed, what cannot fit."""
@@ -187,7 +203,7 @@ class Blocks(ABC):
                 f"holding {self.n_rows} x {self.n_cols} values needs {need / 2**30:.1f} GiB and "
                 f"{have / 2**30:.1f} GiB are free: use a method that works block by block"
             )
-        return join(list(self))
+        return join(self.reduce(lambda block: (block,)))
 
     def sample(self, rows: int) -> Blocks:
         """About `rows` rows, evenly spaced through the table, held in memory."""
@@ -209,45 +225,6 @@ def free_memory() -> float:
     return float("inf")
 
 
-def every(block: Block, step: int) -> Block:
-    """The rows of a block whose number in the whole table is a multiple of step."""
-    pick = slice(-block.start % step, None, step)
-
-    def take(values: Any) -> Any:
-        # A copy: the chosen rows must not keep a file or a whole table alive.
-        return values[pick].copy() if isinstance(values, np.ndarray) else values[pick]
-
-    y = None if block.y is None else take(block.y)
-    weight = None if block.weight is None else take(block.weight)
-    return Block(-(-block.start // step), take(block.X), y, weight)
-
-
-def join(blocks: Sequence[Block]) -> Block:
-    """Blocks stacked into one."""
-    if len(blocks) == 1:
-        return blocks[0]
-
-    def stack(parts: list[Any]) -> Any:
-        if any(p is None for p in parts):
-            return None
-        if is_sparse(parts[0]):
-            import scipy.sparse as sp
-
-            return sp.vstack(parts, format="csr")
-        if isinstance(parts[0], np.ndarray):
-            return np.concatenate(parts)
-        from array_api_compat import array_namespace
-
-        return array_namespace(parts[0]).concat(parts)
-
-    return Block(
-        blocks[0].start,
-        stack([b.X for b in blocks]),
-        stack([b.y for b in blocks]),
-        stack([b.weight for b in blocks]),
-    )
-
-
 class MappedBlocks(Blocks):
     """A table seen through a function of its blocks."""
 
@@ -255,6 +232,7 @@ class MappedBlocks(Blocks):
         self.base, self.fn = base, fn
         self.n_rows, self.n_cols, self.dtype = base.n_rows, n_cols, base.dtype
         self.names = base.names if n_cols == base.n_cols else None
+        self.classes = base.classes
 
     @property
     def local(self) -> bool:
@@ -273,9 +251,9 @@ class MappedBlocks(Blocks):
 
 
 def block_rows(n_rows: int, n_cols: int, row_bytes: float) -> int:
-    """Rows per block: near one megabyte, so that a second look at it comes from the cache, yet
+    """Rows per block: near two megabytes, so that a second look at it comes from the cache, yet
     several times the columns, so that a block's statistic is smaller than the block."""
-    rows = max(2**20 / max(row_bytes, 1.0), 2.0 * min(n_cols, 4096), 64.0)
+    rows = max(2**21 / max(row_bytes, 1.0), 2.0 * min(n_cols, 4096), 64.0)
     return min(1 << round(np.log2(rows)), max(n_rows, 1))
 
 
@@ -312,8 +290,10 @@ class Numbered(Blocks):
             run *= 2
 
         def subtree(first: int) -> Statistic:
-            return tree_sum(self.visit(i, stat) for i in range(first, min(first + run, count)))
+            with one_blas_thread():
+                return tree_sum(self.visit(i, stat) for i in range(first, min(first + run, count)))
 
+        _keep_pages()
         with one_blas_thread():
             return tree_sum(ordered(subtree, range(0, count, run), workers))
 

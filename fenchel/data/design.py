@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
-from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.table import total_weight
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,15 @@ class Design(ABC):
     @abstractmethod
     def weight(self) -> float:
         """Σ sᵢ before they are made to sum to one."""
+
+    @property
+    @abstractmethod
+    def target(self) -> Floats:
+        """The weighted mean of each column of the target."""
+
+    @abstractmethod
+    def beside(self, values: Floats) -> Design:
+        """The same rows with [yᵢ, valuesᵢ] for a target."""
 
     @abstractmethod
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
@@ -65,6 +74,27 @@ class MatrixDesign(Design):
     def weight(self) -> float:
         return self._weight
 
+    @cached_property
+    def _target(self) -> Floats:
+        def stat(block: Block) -> Floats:
+            y = host(block.y).reshape(block.n_rows, -1)
+            s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
+            return np.asarray(s @ y)
+
+        return np.asarray(self.blocks.reduce(stat)) / self.weight
+
+    @property
+    def target(self) -> Floats:
+        return self._target
+
+    def beside(self, values: Floats) -> MatrixDesign:
+        def join(block: Block) -> Block:
+            rows = slice(block.start, block.start + block.n_rows)
+            y = np.stack([host(block.y), values[rows]], axis=1)
+            return Block(block.start, block.X, like(y, double(block.X[:0])), block.weight)
+
+        return MatrixDesign(self.blocks.map(join))
+
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
 
@@ -93,8 +123,8 @@ class MatrixDesign(Design):
             h = held.get(block.start)
             if h is None:
                 h = curvature(block.y, forward(block.X, w) + like(b, block.X))
-                if block.weight is not None:
-                    h = h * (block.weight if h.ndim == 1 else block.weight[:, None])
+                if block.weight is not None and h.ndim == 1:  # joint losses do not bend linearly
+                    h = h * block.weight
                 if local:
                     held[block.start] = h
             return h
@@ -107,6 +137,8 @@ class MatrixDesign(Design):
                 if is_sparse(X) and v.ndim == 1:
                     return _csr_normal(X, h, v, float(level))
                 r = bend(h, forward(X, v) + like(level, X))
+                if block.weight is not None and h.ndim == 2:
+                    r = r * block.weight[:, None]
                 return Totals(host(adjoint(X, r)), host(r.sum(0)))
 
             return self.blocks.reduce(stat)
@@ -170,7 +202,9 @@ def forward(X: Array, w: Floats) -> Array:
 
 def adjoint(X: Array, r: Array) -> Array:
     """X' r, in the precision of X."""
-    if not is_sparse(X) or r.ndim == 2:
+    if not is_sparse(X):
+        return X.T @ r if r.ndim == 1 else (r.T @ X).T  # BLAS is half again as fast this way
+    if r.ndim == 2:
         return X.T @ r
     from fenchel.data.compiled import csr_adjoint
 
@@ -216,6 +250,14 @@ class GramDesign(Design):
     def weight(self) -> float:
         return float(len(self.K)) if self.row_weight is None else float(self.row_weight.sum())
 
+    @property
+    def target(self) -> Floats:
+        s = np.ones(len(self.K)) if self.row_weight is None else self.row_weight
+        return s @ self.y.reshape(len(s), -1) / self.weight
+
+    def beside(self, values: Floats) -> GramDesign:
+        return GramDesign(self.K, np.stack([self.y, values], axis=1), self.row_weight)
+
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, self.K @ v))
 
@@ -223,3 +265,27 @@ class GramDesign(Design):
         scores = [self.K @ w + b for w, b in points]
         r, sums = rows(self.y, scores, self.row_weight)
         return Totals(r, r.sum(0), *sums)
+
+
+def in_single(blocks: Blocks) -> Blocks:
+    """Rows in memory as float32, for first steps and preconditioners that a proof in float64
+    follows; left alone where float32 would lose a column's scale or its spread."""
+    whole = blocks.gather()
+    if blocks.dtype != np.float64 or not (blocks.sparse or isinstance(whole.X, np.ndarray)):
+        return blocks
+    if blocks.sparse:
+        size = np.abs(whole.X.data).max(initial=0.0)
+        if not 1e-15 < size < 1e15:
+            return blocks
+    else:
+        low, high = whole.X.min(axis=0), whole.X.max(axis=0)
+        spread, size = high - low, np.maximum(np.abs(low), np.abs(high))
+        moving = spread > 0.0
+        if not (spread[moving] > 1e-3 * size[moving]).all() or not (size < 1e15).all():
+            return blocks
+        if not (size[moving] > 1e-15).all():
+            return blocks
+    X = whole.X.astype(np.float32)
+    y = whole.y.astype(np.float32) if whole.y.dtype == np.float64 else whole.y
+    weight = None if whole.weight is None else whole.weight.astype(np.float32)
+    return InMemory(Block(0, X, y, weight), blocks.names)

@@ -30,13 +30,17 @@ class Moments:
     scatter: Floats
 
     def __add__(self, other: Moments) -> Moments:
-        total = self.weight + other.weight
-        if total == 0.0:
+        if other.weight == 0.0:
             return self
+        if self.weight == 0.0:
+            return other
+        total = self.weight + other.weight
+        share = other.weight / total
         delta = other.mean - self.mean
-        mean = self.mean + delta * (other.weight / total)
-        outer = np.outer(delta, delta) * (self.weight * other.weight / total)
-        return Moments(total, mean, self.scatter + other.scatter + outer)
+        mean = self.mean + delta * share
+        # The root goes inside, so that nothing larger than the scatter itself is formed.
+        apart = delta * np.sqrt(self.weight * share)
+        return Moments(total, mean, self.scatter + other.scatter + np.outer(apart, apart))
 
     @property
     def covariance(self) -> Floats:
@@ -54,13 +58,22 @@ class Moments:
         s = like(np.ones(X.shape[0]), X) if weight is None else double(weight)
         total = float(s.sum())
         if total == 0.0:
-            zero = np.zeros(X.shape[1])
-            return cls(0.0, zero, np.zeros((len(zero), len(zero))))
-        # The first row shifts the sum, so that the mean of 1e8 + noise is exact to the noise.
-        shift = X[0]
-        mean = shift + (s @ (X - shift)) / total
-        centred = X - mean
-        return cls(total, host(mean), host((centred * s[:, None]).T @ centred))
+            return cls.none(X.shape[1])
+        # The mean of what the first mean leaves over: exact to the noise of 1e8 + noise. (A row
+        # as the shift would do as well, but not when it is an outlier or has no weight.)
+        rough = (s @ X) / total
+        centred = X - rough
+        rest = (s @ centred) / total
+        centred -= rest
+        if weight is not None:
+            centred *= (s**0.5)[:, None]
+        # One factor on both sides, so the product is symmetric to the last bit.
+        return cls(total, host(rough + rest), host(centred.T @ centred))
+
+    @classmethod
+    def none(cls, n_cols: int) -> Moments:
+        """The moments of no rows."""
+        return cls(0.0, np.zeros(n_cols), np.zeros((n_cols, n_cols)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +109,11 @@ class ClassMoments:
 
             def rows(k: int) -> Moments:
                 here = y == k
-                return Moments.of_rows(X[here], None if block.weight is None else block.weight[here])
+                weight = None if block.weight is None else block.weight[here]
+                return Moments.of_rows(X[here], weight)
 
-            empty = Moments(
-                0.0, np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
-            )
+            empty = Moments.none(X.shape[1])
             present = set(np.unique(host(y)).tolist())
-            return ClassMoments(
-                tuple(rows(k) if k in present else empty for k in range(n_classes))
-            )
+            return ClassMoments(tuple(rows(k) if k in present else empty for k in range(n_classes)))
 
         return stat

@@ -7,11 +7,25 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from array_api_compat import is_torch_array
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from fenchel.data.arrays import Array, host
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.faults import check_finite, check_shape, check_weight, vector
+
+__all__ = [
+    "as_blocks",
+    "attach",
+    "check_finite",
+    "check_weight",
+    "follow",
+    "is_dask",
+    "table",
+    "total_weight",
+    "vector",
+]
 
 
 def as_blocks(X: Any, y: Any = None, weight: Any = None) -> Blocks:
@@ -60,6 +74,10 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None) -> Blocks:
 
 def attach(blocks: Blocks, y: Any, weight: Any) -> Blocks:
     """The table with a target or weights from memory beside its rows."""
+    from fenchel.data.cluster import ClusterBlocks
+
+    if isinstance(blocks, ClusterBlocks):
+        return blocks.attach(y, weight)
     n = blocks.n_rows
     target = None if y is None else vector(y, "y", n, columns=True)
     weights = None if weight is None else check_weight(weight, n)
@@ -73,7 +91,10 @@ def attach(blocks: Blocks, y: Any, weight: Any) -> Blocks:
             block.weight if weights is None else follow(weights[rows], block.X),
         )
 
-    return blocks.map(join)
+    mapped = blocks.map(join)
+    if target is not None:
+        mapped.classes = None
+    return mapped
 
 
 def is_dask(X: Any) -> bool:
@@ -86,30 +107,31 @@ def table(X: Any) -> tuple[Array, tuple[str, ...] | None]:
     if issparse(X):
         return _sparse(X), None
     if is_torch_array(X):
-        _check_shape(tuple(X.shape))
+        check_shape(tuple(X.shape))
         if X.is_complex():
             raise ValueError("Complex data not supported: X holds complex numbers")
+        X = X.detach().to_dense()
         if not X.is_floating_point():
             return X.double(), None
-        return X.float() if X.element_size() < 4 else X, None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+        return (X.float() if X.element_size() < 4 else X).contiguous(), None
+    frame = _narwhals(X)
     if isinstance(frame, nw.DataFrame):
         return _frame(frame)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            "X is a lazy frame, which has no rows yet: call .collect(), or let fenchel.scan read "
+            "the file"
+        )
     return _dense(X), None
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise ValueError(
-            f"Expected a table of two dimensions, got shape={shape}. Reshape your data either "
-            "using array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it "
-            "is a single sample."
-        )
-    for size, what in zip(shape, ("sample", "feature"), strict=True):
-        if size == 0:
-            raise ValueError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            )
+def _narwhals(X: Any) -> Any:
+    """X as a narwhals frame if it is one, else X itself."""
+    try:
+        return nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"X has columns of the same name: rename one of them ({said})") from error
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -119,105 +141,112 @@ def _dense(X: Any) -> NDArray[Any]:
         raise ValueError(f"X is ragged: its rows differ in length ({error})") from error
     if A.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers")
-    _check_shape(A.shape)
-    if A.dtype.kind in "USMm" or (A.dtype.kind == "O" and any(isinstance(v, str) for v in A.flat)):
+    check_shape(A.shape)
+    if A.dtype.kind in "USMmV" or (A.dtype.kind == "O" and any(isinstance(v, str) for v in A.flat)):
         raise ValueError(
             "X holds strings or dates where numbers are needed: encode them first, for example "
             "with sklearn.preprocessing.OneHotEncoder"
         )
-    if A.dtype.kind == "f" and A.dtype.itemsize <= 4:
-        kind: Any = np.float32
-    else:
-        kind = np.float64
-    return np.ascontiguousarray(A, dtype=kind)
+    if A.dtype.kind == "O":
+        A = _numbers(A)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever lies under the mask
+        A = np.where(np.ma.getmaskarray(X), np.nan, A)
+    with np.errstate(over="ignore"):  # what overflows is reported as infinity, with its place
+        return np.ascontiguousarray(A, dtype=float_type(A.dtype))
+
+
+def _numbers(A: NDArray[Any]) -> NDArray[np.float64]:
+    """Python objects as float64; the first that is no number is named."""
+    try:
+        return A.astype(np.float64)
+    except (TypeError, ValueError):
+        for at, value in np.ndenumerate(A):
+            try:
+                float(value)
+            except (TypeError, ValueError) as error:
+                if isinstance(value, complex):
+                    message = "Complex data not supported: X holds complex numbers"
+                    raise ValueError(message) from error
+                raise type(error)(f"X at row {at[0]}, column {at[1]}: {error}") from error
+        raise
+
+
+def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """float32 for floating types that it holds exactly, float64 for all else."""
+    return np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64
 
 
 def _sparse(X: Any) -> csr_array:
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers")
-    _check_shape(X.shape)
-    A = csr_array(X)  # a new object around the same arrays where X is CSR already
-    kind = np.float32 if A.dtype.kind == "f" and A.dtype.itemsize <= 4 else np.float64
+    check_shape(X.shape)
+    kind = float_type(X.dtype)
+    # Floats first: duplicate entries are summed on the way, and small integers would wrap.
+    A = csr_array(X if X.dtype.kind == "b" else X.astype(kind, copy=False))
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
     index = np.int32 if max(A.nnz, A.shape[1]) < 2**31 else np.int64
-    data = A.data.astype(kind, copy=False)
     # Built anew: assigning to A would let scipy share and mark the caller's arrays.
     out = csr_array(A.shape, dtype=kind)
-    out.data, out.indices = data, A.indices.astype(index, copy=False)
+    out.data, out.indices = A.data.astype(kind, copy=False), A.indices.astype(index, copy=False)
     out.indptr = A.indptr.astype(index, copy=False)
     return out
 
 
-def _frame(frame: nw.DataFrame[Any]) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    _check_shape(frame.shape)
-    columns, kinds = [], set()
-    for name, column in zip(frame.columns, frame.iter_columns(), strict=True):
-        values = column_values(column, f"column '{name}'")
-        columns.append(values)
-        kinds.add(values.dtype)
-    kind = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
-    out = np.empty(frame.shape, dtype=kind)
-    for j, values in enumerate(columns):
-        out[:, j] = values
-    return out, tuple(str(c) for c in frame.columns)
+def _frame(frame: nw.DataFrame[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    check_shape(frame.shape)
+    names, values = _columns(frame)
+    return stack_columns(values), names
 
 
-def column_values(column: nw.Series[Any], what: str) -> NDArray[Any]:
-    """One dataframe column as floats; an error names the column, the row and the remedy."""
+def frame_type(empty: Any) -> tuple[tuple[str, ...], type[np.floating[Any]]]:
+    """The column names and the floating type of frames like this one, which may have no rows."""
+    names, values = _columns(_narwhals(empty))
+    return names, common_type(values)
+
+
+def _columns(frame: nw.DataFrame[Any]) -> tuple[tuple[str, ...], list[NDArray[Any]]]:
+    names = [str(name) for name in frame.columns]
+    values = [
+        column_values(column, f"column '{name}'")
+        for name, column in zip(names, frame.iter_columns(), strict=True)
+    ]
+    return tuple(names), values
+
+
+def column_values(column: Any, what: str) -> NDArray[Any]:
+    """One dataframe column as floats, NaN where it has no value; an error names the column."""
     dtype = column.dtype
-    if column.null_count():
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise ValueError(
-            f"row {row}, {what} is missing (NaN or null): drop such rows or fill them in first"
-        )
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    numeric = dtype.is_numeric() or dtype == nw.Boolean
+    if numeric or dtype == nw.Object:
         values = column.to_numpy()
-        small = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-        return values.astype(np.float32 if small else np.float64, copy=False)
-    if dtype == nw.Object:
-        values = column.to_numpy()
-        if not any(isinstance(v, str) for v in values):
-            return values.astype(np.float64)
+        if values.dtype.kind == "O" and numeric and not dtype.is_decimal():
+            values = column.cast(nw.Float64()).to_numpy()
+        if values.dtype.kind != "O" or not any(isinstance(v, str) for v in values):
+            return values.astype(float_type(values.dtype), copy=False)
     raise ValueError(
         f"{what} holds {dtype} where numbers are needed: encode it first, for example with "
         "sklearn.preprocessing.OneHotEncoder, or leave it out"
     )
 
 
-def vector(v: Any, what: str, n: int, *, columns: bool = False) -> NDArray[Any]:
-    """A target or weight on the host: n entries, numbers, finite."""
-    a = np.asarray(host(v))
-    if a.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {what} holds complex numbers")
-    if a.dtype.kind not in "fiub":
-        a = a.astype(np.float64)
-    if a.ndim != 1 and not (columns and a.ndim == 2):
-        raise ValueError(f"{what} must have one dimension, got shape {a.shape}")
-    if len(a) != n:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
-            f"{what} has {len(a)}"
-        )
-    if a.dtype.kind == "f" and not np.isfinite(a).all():
-        bad = np.argwhere(~np.isfinite(a))[0]
-        kind = "NaN" if np.isnan(a[tuple(bad)]) else "infinity"
-        raise ValueError(f"Input {what} contains {kind} at row {bad[0]}: drop or replace that row")
-    return a
+def common_type(columns: list[NDArray[Any]]) -> type[np.floating[Any]]:
+    """float32 if every column is, else float64."""
+    small = all(float_type(values.dtype) is np.float32 for values in columns)
+    return np.float32 if small else np.float64
 
 
-def check_weight(weight: Any, n: int) -> NDArray[np.float64]:
-    """Weights: finite, not negative, not all zero."""
-    s = np.asarray(vector(weight, "sample_weight", n), dtype=np.float64)
-    if (s < 0).any():
-        row = int(np.flatnonzero(s < 0)[0])
-        raise ValueError(f"Negative values in data passed to `sample_weight`: row {row} has {s[row]}")
-    if not s.any():
-        raise ValueError(
-            "Sample weights must contain at least one non-zero number: all sample_weight are zero"
-        )
-    return s
+def stack_columns(columns: list[NDArray[Any]], dtype: Any = None) -> NDArray[Any]:
+    """Columns as one C-ordered table."""
+    out = np.empty((len(columns[0]), len(columns)), dtype=dtype or common_type(columns))
+    # Tiles that stay in the cache: a column at a time would fetch every line of `out` once each.
+    step = max(64, 2**17 // len(columns))
+    for lo in range(0, len(out), step):
+        rows = out[lo : lo + step]
+        for j, values in enumerate(columns):
+            rows[:, j] = values[lo : lo + step]
+    return out
 
 
 def follow(values: NDArray[Any], X: Array) -> Array:
@@ -231,48 +260,6 @@ def follow(values: NDArray[Any], X: Array) -> Array:
         moved = array_namespace(X).asarray(np.ascontiguousarray(values), device=X.device)
         return moved.to(X.dtype) if values.dtype.kind == "f" else moved
     return values.astype(X.dtype, copy=False) if values.dtype.kind == "f" else values
-
-
-def check_finite(blocks: Blocks) -> None:
-    """An error that names the first row and column with NaN or infinity."""
-    first = blocks.reduce(first_bad)
-    if first[0] is not None:
-        row, col, kind = first[0]
-        raise ValueError(
-            f"Input X contains {kind} at row {row}, {blocks.column(col)}: drop or fill such "
-            "values first, for example with sklearn.impute.SimpleImputer"
-        )
-
-
-class First(tuple[Any, ...]):
-    """The first finding in row order: `+` keeps the left one."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        return self if self[0] is not None else other
-
-
-def first_bad(block: Block) -> First:
-    """(row, column, kind) of the first value that is not finite, or None."""
-    values = block.X.data if issparse(block.X) else block.X
-    flat = values.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        probe = float(flat @ flat) if len(flat) else 0.0
-    if np.isfinite(probe):
-        return First((None,))
-    X = block.X if issparse(block.X) else host(block.X)
-    bad = ~np.isfinite(X.data if issparse(X) else X)
-    if not bad.any():  # only the squares overflowed
-        return First((None,))
-    if issparse(X):
-        at = int(np.flatnonzero(bad)[0])
-        row, col = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        value = X.data[at]
-    else:
-        row, col = (int(i) for i in np.argwhere(bad)[0])
-        value = X[row, col]
-    return First(((block.start + row, col, "NaN" if np.isnan(value) else "infinity"),))
 
 
 def total_weight(blocks: Blocks) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from fenchel.data.arrays import host, like
 from fenchel.data.blocks import Block, Blocks
@@ -27,23 +27,19 @@ def rows_in(
     estimator: Any, X: Any, y: Any = None, weight: Any = None, *, reset: bool = True
 ) -> Blocks:
     """X as blocks, with the estimator's feature names and number checked or, at fit, set."""
-    if isinstance(X, Blocks):
-        blocks = as_blocks(X, y, weight)
-        if reset:
-            estimator.n_features_in_ = X.n_cols
-            if X.names is not None:
-                estimator.feature_names_in_ = np.array(X.names, dtype=object)
-        elif X.n_cols != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {X.n_cols} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input"
-            )
-        return blocks
-    shaped = len(np.shape(X)) == 2 if not is_dask(X) and not is_torch_array(X) else X.ndim == 2
-    if shaped:
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-        return as_blocks(X, y, weight)
-    return as_blocks(X, y, weight)
+    if not isinstance(X, Blocks):
+        _check_feature_names(estimator, X, reset=reset)
+    blocks = as_blocks(X, y, weight)
+    if isinstance(X, Blocks) and reset and X.names is not None:
+        estimator.feature_names_in_ = np.array(X.names, dtype=object)
+    if reset:
+        estimator.n_features_in_ = blocks.n_cols
+    elif blocks.n_cols != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {blocks.n_cols} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return blocks
 
 
 def scores_out(estimator: Any, X: Any) -> Any:

@@ -16,7 +16,6 @@ from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import host, sigmoid, softmax
-from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.base import scores_out
 from fenchel.models.classes import class_rows
@@ -179,7 +178,7 @@ class LogisticRegression(LogisticClassifier):
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         C = strength(self)
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
-        problem = log_problem(blocks, len(self.classes_), C, self.fit_intercept)
+        problem = log_problem(MatrixDesign(blocks), len(self.classes_), C, self.fit_intercept)
         start = self._last(problem) if self.warm_start else None
         self.separation_ = None
         solution = self._solve(problem, start)
@@ -236,9 +235,8 @@ def strength(estimator: Any) -> float:
     return math.inf if estimator.penalty is None else float(estimator.C)
 
 
-def log_problem(blocks: Blocks, n_classes: int, C: float, intercept: bool) -> Problem:
+def log_problem(design: MatrixDesign, n_classes: int, C: float, intercept: bool) -> Problem:
     """The house's problem: weights summing to one, λ = 1 / (C Σs)."""
-    design = MatrixDesign(blocks)
     lam = 0.0 if math.isinf(C) else 1.0 / (C * design.weight)
     loss = Logistic() if n_classes == 2 else Multinomial(n_classes)
     return Problem(loss, L2(lam), design, intercept)

@@ -16,10 +16,24 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.moments import Moments
-from fenchel.solve.twofold import Sliced, Twofold
+from fenchel.solve.twofold import Sliced, Twofold, two_product
 
 Floats = NDArray[np.float64]
+SAFE = 1e75  # sums of squares of numbers below it are far from the end of the range
 Rows = tuple[Array, Array, Array | None]  # X (m, d), y (m, K) and s (m,) > 0 or None
+
+
+def positive_rows(block: Block) -> Rows:
+    """The rows in float64 without those of weight zero, which count as removed."""
+    X, y, s = double(block.X), block.y, block.weight
+    if y is None:
+        raise ValueError("least squares needs a target y")
+    y = double(y) if y.ndim == 2 else double(y)[:, None]
+    if s is None:
+        return X, y, None
+    s = double(s)
+    keep = s > 0.0
+    return (X, y, s) if bool(keep.all()) else (X[keep], y[keep], s[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,42 @@ class Ranges:
             low, high = host(xp.min(X, axis=0)), host(xp.max(X, axis=0))
         return cls(low, high, float(abs(y).max()), 1.0 if s is None else float(s.max()))
 
+    @property
+    def size(self) -> Floats:
+        """max |x_j|."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def free(self, intercept: bool) -> NDArray[np.bool_]:
+        """The columns that can carry a coefficient: not constant, or not zero if no intercept."""
+        return self.low != self.high if intercept else self.size > 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """W = Σ s, the mean m and the square length Σ s (x - m)² of each column."""
+
+    weight: float
+    mean: Floats
+    square: Floats
+
+    def __add__(self, other: Columns) -> Columns:
+        total = self.weight + other.weight
+        if total == 0.0:
+            return self
+        delta = other.mean - self.mean
+        share = other.weight / total
+        square = self.square + other.square + delta**2 * (self.weight * share)
+        return Columns(total, self.mean + delta * share, square)
+
+    @property
+    def origin(self) -> Floats:
+        """Σ s x²."""
+        return self.square + self.weight * self.mean**2
+
+    def about(self, intercept: bool) -> Floats:
+        """Σ s (x - m)² with an intercept, Σ s x² without one."""
+        return self.square if intercept else self.origin
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -65,19 +115,16 @@ class Frame:
     weight: int = 0
 
     @classmethod
-    def of(cls, ranges: Ranges) -> Frame:
+    def of(cls, ranges: Ranges, common: bool = False) -> Frame:
+        """The frame in which entries are near one; common: one exponent for all columns."""
+
         def exponent(x: Any) -> Any:
             # 2^±1000 is a normal number, and what it leaves of 1e308 or 1e-310 squares safely.
             return np.clip(np.frexp(x)[1], -1000, 1000).astype(np.int64)
 
-        size = np.maximum(np.abs(ranges.low), np.abs(ranges.high))
-        weight = int(exponent(ranges.weight))
+        size = np.full_like(ranges.size, ranges.size.max()) if common else ranges.size
+        weight = int(exponent(ranges.weight)) if not 1e-30 < ranges.weight < 1e30 else 0
         return cls(exponent(size), int(exponent(ranges.target)), weight + weight % 2)
-
-    @property
-    def square(self) -> int:
-        """The exponent of Σ s y²."""
-        return 2 * self.target + self.weight
 
     def rows(self, block: Block) -> Rows:
         """The rows of positive weight in float64, scaled."""
@@ -91,25 +138,39 @@ class Frame:
             s = s * 2.0**-self.weight
         return X, y, s
 
-    def total(self, block: Block) -> Totals:
-        """Totals(blocks with a one-dimensional target, rows of positive weight, moments of [x, y])."""
+    def moments(self, block: Block) -> Totals:
+        """The statistic Totals(parts with a one-dimensional target, rows, moments of [x, y])."""
         X, y, s = self.rows(block)
-        flat = int(block.y is not None and block.y.ndim == 1)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Totals(flat, int(X.shape[0]), joint_moments(X, y, s))
+            moments = joint_moments(X, y, s)
+        largest = max(moments.weight, np.abs(moments.mean).max(), np.abs(moments.scatter).max())
+        if not largest < SAFE:  # NaN adds without a signal, infinities do not
+            moments = Moments(moments.weight, moments.mean * np.nan, moments.scatter * np.nan)
+        return Totals(_flat(block), int(X.shape[0]), moments)
+
+    def columns(self, block: Block) -> Totals:
+        """The same with `Columns` in place of the moments: nothing of the size d²."""
+        X, y, s = self.rows(block)
+        m = int(X.shape[0])
+        if m == 0:
+            zero = np.zeros(X.shape[1] + y.shape[1])
+            return Totals(_flat(block), 0, Columns(0.0, zero, zero))
+        total = float(m if s is None else s.sum())
+        one = like(np.ones(m), X) if s is None else s
+
+        def two(A: Array) -> tuple[Floats, Floats]:
+            mean = host(one @ A) / total
+            if is_sparse(A):
+                return mean, np.maximum(host(one @ (A * A)) - total * mean**2, 0.0)
+            return mean, host(one @ (A - like(mean, A)) ** 2)
+
+        (mx, sx), (my, sy) = two(X), two(y)
+        both = Columns(total, np.concatenate([mx, my]), np.concatenate([sx, sy]))
+        return Totals(_flat(block), m, both)
 
 
-def positive_rows(block: Block) -> Rows:
-    """The rows in float64 without those of weight zero, which count as removed."""
-    X, y, s = double(block.X), block.y, block.weight
-    if y is None:
-        raise ValueError("least squares needs a target y")
-    y = double(y) if y.ndim == 2 else double(y)[:, None]
-    if s is None:
-        return X, y, None
-    s = double(s)
-    keep = s > 0.0
-    return (X, y, s) if bool(keep.all()) else (X[keep], y[keep], s[keep])
+def _flat(block: Block) -> int:
+    return int(block.y is not None and block.y.ndim == 1)
 
 
 def joint_moments(X: Array, y: Array, s: Array | None) -> Moments:
@@ -124,13 +185,13 @@ def joint_moments(X: Array, y: Array, s: Array | None) -> Moments:
     xp = array_namespace(X)
     Z = xp.empty((m, p), dtype=X.dtype, device=X.device)
     Z[:, :d], Z[:, d:] = X, y
-    mean = (Z.sum(0) if s is None else s @ Z) / total
+    mean = (like(np.ones(m), X) if s is None else s) @ Z / total
     Z -= mean
-    root = None if s is None else s**0.5
-    if root is not None:
+    root = like(np.ones(m), X) if s is None else s**0.5
+    if s is not None:
         Z *= root[:, None]
     # What rounding left of the mean is small, so it may be taken out of the square.
-    rest = (Z.sum(0) if root is None else root @ Z) / total
+    rest = root @ Z / total
     scatter = host(Z.T @ Z) - total * np.outer(host(rest), host(rest))
     return Moments(total, host(mean) + host(rest), scatter)
 
@@ -164,14 +225,14 @@ def residuals(frame: Frame, w: Twofold, b: Twofold, precise: bool) -> Callable[[
         z = matrix.forward(Twofold(like(w.hi, X), like(w.lo, X)))
         r = (-z).plus(y).plus(-like(b.hi, X)).plus(-like(b.lo, X))
         sr = r if s is None else r.times(s[:, None])
-        one = Sliced.of(like(np.ones((X.shape[0], 1)), X))
-        level = one.adjoint(sr)
         g = matrix.adjoint(sr)
-        square = host((sr.hi * r.hi).sum(0))
+        square, error = two_product(sr.hi, r.hi)
+        xp = array_namespace(square)
+        both = Twofold(xp.concat([sr.hi, square], axis=1), xp.concat([sr.lo, error], axis=1))
+        ends = Sliced.of(like(np.ones((X.shape[0], 1)), X)).adjoint(both)
+        hi, lo, K = host(ends.hi)[0], host(ends.lo)[0], y.shape[1]
         return Totals(
-            Twofold(host(g.hi), host(g.lo)),
-            Twofold(host(level.hi)[0], host(level.lo)[0]),
-            Twofold.of(square),
+            Twofold(host(g.hi), host(g.lo)), Twofold(hi[:K], lo[:K]), Twofold(hi[K:], lo[K:])
         )
 
     return twofold if precise else plain

@@ -13,106 +13,28 @@ Reference: Björck, Numerical methods for least squares problems, 1996, sections
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
-
 import numpy as np
-from numpy.typing import NDArray
 
+from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks, Totals
 from fenchel.data.moments import Moments
-from fenchel.solve.frame import Floats, Frame, Ranges, residuals
+from fenchel.solve.frame import SAFE, Columns, Floats, Frame, Ranges, residuals
 from fenchel.solve.krylov import conjugate_gradients
-from fenchel.solve.orthogonal import Factor, Triangle, gram_factor, triangle_factor
+from fenchel.solve.orthogonal import OFFSET_LIMIT, Factor, Triangle, gram_factor, triangle_factor
+from fenchel.solve.squares import LeastSquares, Method, Survey
 from fenchel.solve.twofold import Twofold
 from fenchel.solve.wide import interpolate
 
-Method = Literal["gram", "orthogonal", "dual", "iterative"]
+__all__ = ["LeastSquares", "least_squares"]
 
 _ULP = 2.0**-53
-_SPARSE_COLUMNS = 4000  # beyond, a sparse table's Gram matrix is larger than the table
-_DENSE_COLUMNS = 16000  # beyond, the Gram matrix takes more than 2 GiB
+_SPARSE_COLUMNS = 1000  # beyond, a sparse block's Gram matrix is much larger than the block
+_SPARSE_LIMIT = 4000  # up to here a sparse table may yet be solved directly
+_DENSE_LIMIT = 16000  # beyond, the Gram matrix takes more than 2 GiB
+_ITERATIVE = 1e4  # the condition number up to which a small gradient means a small error
 _SMALL = 2**16  # values; below, twice the precision costs milliseconds and is always taken
-_DIGITS = 1e-11  # what plain residuals must keep, relative, to be good enough
+_PLAIN = 1e-11  # the relative error up to which plain residuals are good enough
 _STEPS = 12
-
-
-@dataclass(frozen=True)
-class LeastSquares:
-    """A least squares solution with its proof and what inference needs.
-
-    bound = value - g'(X'SX)⁺g with g the gradient's half, X'S(y - Xw - b): the exact minimum of
-    the quadratic, for a problem whose dropped columns are the combinations stated. It lies at most
-    `rounding` above the true one. kind "stationary" (method "iterative"): value - 2‖g‖‖w‖ instead,
-    a bound if some solution lies within ‖w‖ of w.
-
-    value, bound, rounding, rss, tss and tss_origin are to be multiplied by 2^exponent, which is 0
-    unless the squares leave the range of float64. Coefficients have the shape (d,) or (d, K).
-    """
-
-    coef: Floats
-    intercept: Floats  # () or (K,); zero where none was asked for
-    method: Method
-    kind: Literal["exact", "stationary"]
-    value: float  # Σ s r², summed over the targets
-    bound: float
-    rounding: float
-    rank: int | None  # None where the method does not find it
-    dependent: tuple[tuple[int, tuple[int, ...]], ...]  # (column, columns it is a combination of)
-    condition: float  # estimate, columns centred (with an intercept) and scaled to length one
-    refinements: int
-    n_rows: int  # of positive weight
-    weight: float  # Σ s
-    dof: int  # rows - rank - intercept
-    rss: Floats  # Σ s r² of each target
-    tss: Floats  # Σ s (y - ȳ)² of each target
-    tss_origin: Floats  # Σ s y²
-    has_constant: bool  # an intercept, or columns that span one
-    exponent: int
-    scale: Floats  # residual standard deviation √(rss / dof) of each target; NaN if dof ≤ 0
-    _factor: Factor | None
-    _frame: Frame
-
-    @property
-    def r2(self) -> Floats:
-        """1 - rss/tss, against the mean where the model has a constant, else against zero."""
-        total = self.tss if self.has_constant else self.tss_origin
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(1.0 - self.rss / total)
-
-    @cached_property
-    def root(self) -> Floats:
-        """F (d, r) with F F' = (X̃'SX̃)⁺, X̃ centred if there is an intercept: the covariance of
-        the coefficients is scale² F F'."""
-        return np.ldexp(self._root(), -(self._frame.column + self._frame.weight // 2)[:, None])
-
-    def _root(self) -> Floats:
-        if self._factor is None:
-            raise ValueError(f"the {self.method} method has no factor to take a covariance from")
-        F = self._factor.root()
-        return F if self._factor.rank == len(F) else self._factor.shortest(F, self._frame.column)
-
-    @property
-    def bse(self) -> Floats:
-        """Standard errors of the coefficients, weights taken as inverse variances."""
-        if self._factor is None:
-            return np.full_like(self.coef, np.nan)
-        lengths = np.linalg.norm(self._root(), axis=1)
-        return self._spread(lengths, self._frame.target - self._frame.column)
-
-    @property
-    def intercept_bse(self) -> Floats:
-        """The standard error of the intercept, scale √(1/W + m'(X̃'SX̃)⁺m)."""
-        if self._factor is None or not self._factor.intercept:
-            return np.full_like(self.intercept, np.nan)
-        lever = self._factor.mean.hi @ self._root()
-        length = np.sqrt(1.0 / self._factor.weight + lever @ lever)
-        return self._spread(np.asarray(length), np.asarray(self._frame.target))
-
-    def _spread(self, lengths: Floats, exponent: NDArray[np.int64]) -> Floats:
-        scale = np.ldexp(self.scale, -self._frame.target - self._frame.weight // 2)
-        return np.ldexp(np.multiply.outer(lengths, scale), _expand(exponent, scale.ndim))
 
 
 def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
@@ -120,155 +42,213 @@ def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
 
     Method "gram": one pass for the scatter, one or two for the residual. "orthogonal": one more
     for the orthogonal factor, where the Gram matrix is too ill-conditioned. "dual": more columns
-    than rows, which are gathered in memory. "iterative": a sparse table of more than 4000 columns,
-    conjugate gradients on the normal equations, one pass a step.
+    than rows, which are gathered in memory. "iterative": conjugate gradients on the normal
+    equations, one pass a step, for a sparse table of more than 1000 columns (unless they do not
+    converge and there are at most 4000) and for a dense one of more than 16000.
     """
-    n, d = blocks.n_rows, blocks.n_cols
-    if d > _DENSE_COLUMNS or (blocks.sparse and d > _SPARSE_COLUMNS):
-        return _iterative(blocks, intercept)
-    if n <= d:
-        found = _dual(blocks, intercept)
-        if found is not None:
-            return found
-    return _direct(blocks, intercept)
-
-
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """What one or two passes tell of a table before it is solved."""
-
-    frame: Frame
-    moments: Moments
-    n_rows: int
-    flat: bool  # the target has one dimension
-    free: NDArray[np.bool_]  # columns that can carry a coefficient
-
-
-def _survey(blocks: Blocks, intercept: bool) -> _Survey:
     d = blocks.n_cols
-    frame = Frame(np.zeros(d, np.int64))
-    flat, rows, moments = blocks.reduce(frame.total)
-    free = np.ones(d, bool)
-    if not _healthy(moments, d, intercept):
-        ranges = blocks.reduce(Ranges.of)
-        frame = Frame.of(ranges)
-        free = ranges.low != ranges.high if intercept else (ranges.low != 0) | (ranges.high != 0)
-        flat, rows, moments = blocks.reduce(frame.total)
-    return _Survey(frame, moments, rows, flat > 0, free)
-
-
-def _healthy(moments: Moments, d: int, intercept: bool) -> bool:
-    """No square near the ends of the range, no column that might be constant."""
-    W, mean, square = moments.weight, moments.mean, np.diag(moments.scatter)
-    if not np.isfinite(moments.scatter).all() or not 1e-100 < W < 1e100:
-        return False
-    whole = square + W * mean**2
-    own = square if intercept else whole
-    inside = (own[:d] > 1e-150) & (whole[:d] < 1e150) & (own[:d] > 1e-20 * whole[:d])
-    target = (whole[d:] == 0.0) | ((whole[d:] > 1e-150) & (whole[d:] < 1e150))
-    return bool(inside.all() and target.all())
+    if blocks.sparse and d > _SPARSE_COLUMNS:
+        found, converged = _iterative(blocks, intercept)
+        if converged or d > _SPARSE_LIMIT:
+            return found
+    if blocks.n_rows <= d:
+        try:
+            met = _dual(blocks, intercept)
+        except MemoryError:
+            return _iterative(blocks, intercept)[0]
+        if met is not None:
+            return met
+    return _iterative(blocks, intercept)[0] if d > _DENSE_LIMIT else _direct(blocks, intercept)
 
 
 def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
     d = blocks.n_cols
-    survey = _survey(blocks, intercept)
-    frame, moments = survey.frame, survey.moments
+    survey, factor = _propose(blocks, intercept)
     method: Method = "gram"
-    factor = gram_factor(moments, d, intercept, blocks.sparse)
     if factor is None:
         method = "orthogonal"
-        triangle = blocks.reduce(Triangle.of(frame, moments.mean, intercept))
-        factor = triangle_factor(triangle, moments, d, intercept, survey.free)
+        triangle = blocks.reduce(Triangle.of(survey.frame, survey.columns.mean, intercept))
+        factor = triangle_factor(triangle, survey.columns, d, intercept, survey.free)
     w = Twofold.of(factor.start)
-    b = Twofold.of(moments.mean[d:] - factor.mean.hi @ w.hi if intercept else 0.0 * moments.mean[d:])
-    precise = blocks.n_rows * d <= _SMALL or _plain_error(factor, moments, d) > _DIGITS
-    refinements, before = 0, np.inf
-    sums = Totals()
-    while refinements < _STEPS:
+    mean = survey.columns.mean[d:]
+    b = Twofold.of(mean - factor.mean.hi @ w.hi if intercept else 0.0 * mean)
+    small = blocks.n_rows * d <= _SMALL
+    precise = small or _plain_error(survey, factor) > _PLAIN
+    # Relative to the largest: what then counts for a small coefficient is still below its ulp.
+    goal = 2.0**-90 if small else 2.0**-60
+    # By how much one step shrinks the error: rounding in the factor, squared in a Gram matrix.
+    rate = 64.0 * _ULP * factor.condition ** (2 if method == "gram" else 1)
+    frame, refinements, before, sums = survey.frame, 0, np.inf, Totals()
+    for refinements in range(_STEPS + 1):
         sums = blocks.reduce(residuals(frame, w, b, precise))
         step, shift = factor.correction(sums[0], sums[1])
         change = _ratio(factor.length(step), factor.length(w.hi))
-        if change <= (_ULP * _ULP**0.25 if precise else 0.1 * _DIGITS):
+        if change <= (goal if precise else 0.1 * _PLAIN):
             break
-        if change > 0.25 * before:
-            # Plain residuals have reached their rounding errors; precise ones can do no more.
+        if refinements > 1 and change > 0.25 * before:
             if precise:
-                break
-            precise = True
-        w, b, before = w.plus(step), b.plus(shift), change
-        refinements += 1
+                break  # the factor can do no more
+            precise = True  # the plain residual is down to its rounding errors
+        if refinements == _STEPS:
+            break
+        w, b = w.plus(step), b.plus(shift)
+        rate, before = max(rate, change / before), change
+        if precise and change * max(rate, change) <= goal:
+            refinements += 1
+            break
     if precise or len(factor.dropped):
         short = factor.shortest(w.hi, frame.column)
-        b = Twofold.of((b + _moved(factor, w, short)).hi)
-        w = Twofold.of(short)
+        b = b.plus(factor.mean.hi @ (w.hi - short))
+        w, b = Twofold.of(short), Twofold.of(b.hi)
         sums = blocks.reduce(residuals(frame, w, b, precise))
-    return _result(survey, factor, method, w.hi, b.hi, sums, precise, refinements)
+    gain = factor.decrement(sums[0], sums[1])
+    rss = sums[2].hi
+    return survey.solution(
+        w.hi,
+        b.hi,
+        rss,
+        bound=max(0.0, float(rss.sum() - gain.sum())),
+        rounding=_rounding(survey, factor, w.hi, b.hi, rss, gain, precise),
+        rank=factor.rank,
+        intercept=intercept,
+        factor=factor,
+        method=method,
+        kind="exact",
+        dependent=factor.relations() if survey.n_rows > d else (),
+        condition=factor.condition,
+        refinements=refinements,
+        has_constant=intercept or factor.level == 0.0,
+    )
 
 
-def _moved(factor: Factor, w: Twofold, short: Floats) -> Twofold:
-    """m·(w - w'): what the intercept gains when w gives way to w' of the same centred fit."""
-    gone = (w.plus(-short)).hi
-    return Twofold.of(factor.mean.hi @ gone)
+def _propose(blocks: Blocks, intercept: bool) -> tuple[Survey, Factor | None]:
+    """The survey, and the factor of the Gram matrix where it is good enough."""
+    d = blocks.n_cols
+    if blocks.n_rows <= d:
+        ranges = blocks.reduce(Ranges.of)
+        return _survey(blocks, ranges, Frame.of(ranges), intercept), None
+    frame = Frame(np.zeros(d, np.int64))
+    flat, rows, moments = blocks.reduce(frame.moments)
+    free = np.ones(d, bool)
+    if not _healthy(moments, d, intercept):
+        ranges = blocks.reduce(Ranges.of)
+        frame, free = Frame.of(ranges), ranges.free(intercept)
+        flat, rows, moments = blocks.reduce(frame.moments)
+    columns = Columns(moments.weight, moments.mean, np.diag(moments.scatter))
+    survey = Survey(frame, columns, rows, flat > 0, free)
+    return survey, gram_factor(moments, d, intercept, blocks.sparse) if free.all() else None
+
+
+def _survey(blocks: Blocks, ranges: Ranges, frame: Frame, intercept: bool) -> Survey:
+    flat, rows, columns = blocks.reduce(frame.columns)
+    return Survey(frame, columns, rows, flat > 0, ranges.free(intercept))
+
+
+def _healthy(moments: Moments, d: int, intercept: bool) -> bool:
+    """No square near the ends of the range, no column that might be constant."""
+    if not np.isfinite(moments.scatter).all() or not moments.weight > 1.0 / SAFE:
+        return False
+    columns = Columns(moments.weight, moments.mean, np.diag(moments.scatter))
+    whole, own = columns.origin, columns.about(intercept)
+    inside = (own > 1.0 / SAFE) & (own * OFFSET_LIMIT > whole)
+    target = (whole > 1.0 / SAFE) | (whole == 0.0)
+    return bool(inside[:d].all() and target[d:].all())
 
 
 def _ratio(a: Floats, b: Floats) -> float:
+    """max a/b with 0/0 = 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(np.max(np.where(a > 0.0, a / b, 0.0), initial=0.0))
 
 
-def _plain_error(factor: Factor, moments: Moments, d: int) -> float:
+def _plain_error(survey: Survey, factor: Factor) -> float:
     """What rounding in plain residuals costs the coefficients, relative to their largest.
 
-    ulp κ² (1 + ‖r‖/‖w‖) max_j ‖x_j‖/‖x̃_j‖ on columns of length one, x̃ centred.
+    4 ulp κ² (1 + ‖y‖/‖w‖) max_j ‖x_j‖/‖x̃_j‖ on columns of length one, x̃ and y centred if there
+    is an intercept.
     """
-    W, mean, square = moments.weight, moments.mean, np.diag(moments.scatter)
-    size = factor.length(factor.start)
-    offset = np.sqrt(1.0 + W * mean[:d] ** 2 / factor.unit**2) if factor.intercept else np.ones(d)
-    left = np.sqrt(square[d:] + (0.0 if factor.intercept else W * mean[d:] ** 2))
-    share = _ratio(left, size)
-    return 4.0 * _ULP * factor.condition**2 * (1.0 + share) * float(offset[factor.kept].max(initial=1.0))
+    d, columns = len(factor.unit), survey.columns
+    offset = np.sqrt(columns.origin[:d])[factor.kept] / factor.unit[factor.kept]
+    share = _ratio(np.sqrt(columns.about(factor.intercept)[d:]), factor.length(factor.start))
+    return 4.0 * _ULP * factor.condition**2 * (1.0 + share) * float(offset.max(initial=1.0))
 
 
-def _result(
-    survey: _Survey,
-    factor: Factor,
-    method: Method,
-    w: Floats,
-    b: Floats,
-    sums: Totals,
-    precise: bool,
-    refinements: int,
-) -> LeastSquares:
-    frame, moments = survey.frame, survey.moments
-    d = len(w)
-    g, level, rss = sums[0], sums[1], sums[2].hi
-    gain = factor.decrement(g, level)
-    W, mean, square = moments.weight, moments.mean, np.diag(moments.scatter)
-    norms = np.sqrt(square + W * mean**2)
+def _rounding(
+    survey: Survey, factor: Factor, w: Floats, b: Floats, rss: Floats, gain: Floats, precise: bool
+) -> float:
+    """How far the computed bound may lie above the true optimum.
+
+    A residual is off by |x|·|w| (d + 3) ulp, a sum of n terms by about √n ulp of its terms, and
+    the factor's square by 100 κ² ulp.
+    """
+    d, columns = len(w), survey.columns
+    norms = np.sqrt(columns.origin)
+    ulp = _ULP * (_ULP if precise else 1.0)
+    noise = norms[:d] @ np.abs(w) + np.abs(b) * np.sqrt(columns.weight) + norms[d:]
+    noise *= (d + 3) * ulp
     condition = factor.condition
-    # Rounding: of a residual, |x|·|w| (d + 3) ulp; of a sum of n terms, about √n ulp.
-    unit = _ULP * (_ULP if precise else 1.0)
-    noise = (d + 3) * unit * (norms[:d] @ np.abs(w) + np.abs(b) * np.sqrt(W) + norms[d:])
-    spill = noise + condition * np.sqrt(float(d) * survey.n_rows) * unit * np.sqrt(rss)
-    rounding = 8.0 * _ULP * rss + 2.0 * np.sqrt(rss) * noise + noise**2
-    rounding += 2.0 * np.sqrt(gain) * spill + spill**2 + gain * min(1.0, 100 * _ULP * condition**2)
-    value = float(rss.sum())
-    dof = survey.n_rows - factor.rank - int(factor.intercept)
-    return _assemble(
-        survey,
-        w,
-        b,
+    spill = noise + condition * np.sqrt(float(d * survey.n_rows) * rss) * ulp
+    sums = 4.0 * _ULP if precise else (4.0 + np.sqrt(float(survey.n_rows))) * _ULP
+    value = sums * rss + 2.0 * np.sqrt(rss) * noise + noise**2
+    drop = 2.0 * np.sqrt(gain) * spill + spill**2 + gain * min(1.0, 100.0 * _ULP * condition**2)
+    return float(np.sum(value + drop))
+
+
+def _dual(blocks: Blocks, intercept: bool) -> LeastSquares | None:
+    """The table in memory; None if its rows are too nearly dependent to be met one by one."""
+    ranges = blocks.reduce(Ranges.of)
+    survey = _survey(blocks, ranges, Frame.of(ranges, common=True), intercept)
+    if survey.n_rows == 0:
+        raise ValueError("every row has weight zero")
+    X, y, s = survey.frame.rows(blocks.gather())
+    X, y = host(X.toarray() if is_sparse(X) else X), host(y)
+    found = interpolate(X, y, intercept)
+    if found is None:
+        return None
+    rss = np.sum(found.r**2 * (1.0 if s is None else host(s)[:, None]), axis=0)
+    return survey.solution(
+        found.w,
+        found.b,
         rss,
-        method=method,
+        bound=0.0,
+        rounding=0.0,
+        rank=survey.n_rows - int(intercept),
+        intercept=intercept,
+        method="dual",
         kind="exact",
-        value=value,
-        bound=max(0.0, value - float(gain.sum())),
-        rounding=float(rounding.sum()),
-        rank=factor.rank,
-        dependent=factor.relations() if survey.n_rows > d else (),
-        condition=condition,
-        refinements=refinements,
-        dof=dof,
-        has_constant=factor.intercept or factor.level == 0.0,
-        _factor=factor,
+        dependent=(),
+        condition=found.condition,
+        refinements=found.refinements,
+        has_constant=True,
     )
+
+
+def _iterative(blocks: Blocks, intercept: bool) -> tuple[LeastSquares, bool]:
+    """The solution by conjugate gradients, and whether no direct method would do better."""
+    d = blocks.n_cols
+    ranges = blocks.reduce(Ranges.of)
+    sizes = ranges.size[ranges.size > 0.0]
+    # Scaling the columns changes which solution is the shortest: only where there is no other way.
+    common = bool(sizes.max(initial=1.0) * 1e-9 < sizes.min(initial=1.0))
+    survey = _survey(blocks, ranges, Frame.of(ranges, common), intercept)
+    columns = survey.columns
+    found = conjugate_gradients(
+        blocks, survey.frame, columns.mean[:d], columns.mean[d:], columns.weight, intercept
+    )
+    slope = 2.0 * np.linalg.norm(found.g, axis=0) * np.linalg.norm(found.w, axis=0)
+    solution = survey.solution(
+        found.w,
+        found.b,
+        found.rss,
+        bound=max(0.0, float(found.rss.sum() - slope.sum())),
+        rounding=float(8.0 * _ULP * found.rss.sum()),
+        rank=None,
+        intercept=intercept,
+        method="iterative",
+        kind="stationary",
+        dependent=(),
+        condition=found.condition,
+        refinements=found.steps,
+        has_constant=intercept,
+    )
+    return solution, found.converged and found.condition < _ITERATIVE

@@ -100,6 +100,9 @@ def minimise(
         outcome = "interrupted"
     if proof and not converged:
         proved = problem.certify(state.point, state.seen)
+        own = solver.prove(problem, state)
+        if own is not None and own.relative_gap < proved.relative_gap:
+            proved = own
         final = replace(proved, steps=step, seconds=time.perf_counter() - begun)
         converged = final.relative_gap <= tol
         history[-1:] = [final]

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
+from fenchel.convex.kronecker import kronecker
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import MatrixDesign, Point
+from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack
 from fenchel.solve.line import ridge as ridge_of
 from fenchel.solve.solver import Solver, State
@@ -29,10 +31,11 @@ WHOLE = 600  # the largest Hessian of all classes together that is worth making
 class Memory:
     """What a Newton state remembers: curvature, its factor, recent pairs, the next direction."""
 
-    curvature: Curvature
-    factor: Factor
+    curvature: Curvature | JointCurvature
+    factor: Factor | JointCurvature
     ridge: float
-    fresh: bool  # whether the curvature is that of all rows at this very point
+    own: bool  # whether the curvature is that of all the problem's rows, not of a sample's
+    fresh: bool  # and at this very point
     pairs: tuple[tuple[Floats, Floats], ...] = ()
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     exact: bool = False
@@ -63,23 +66,23 @@ class Newton(Solver):
         ridge = ridge_of(problem)
         if isinstance(start, State):
             known = start.memory.curvature
-            memory = Memory(known, known.factor(ridge), ridge, fresh=False)
+            memory = Memory(known, known.factor(ridge), ridge, own=start.memory.own, fresh=False)
             return self._arrive(problem, memory, start.point)
         point = problem.origin() if start is None else start
         small = self._sample(problem)
         if small is None:
-            centre = column_centre(problem)
-            known = curvature(problem, point, centre, whole=_whole(problem))
-            return self._arrive(problem, Memory(known, known.factor(ridge), ridge, True), point)
+            known = _curve(problem, point, column_centre(problem))
+            memory = Memory(known, known.factor(ridge), ridge, own=True, fresh=True)
+            return self._arrive(problem, memory, point)
         state = self._solve_small(small, point)
-        known = curvature(small, state.point, state.memory.curvature.centre, whole=_whole(small))
-        memory = Memory(known, known.factor(ridge), ridge, fresh=False)
+        known = _curve(small, state.point, state.memory.curvature.centre)
+        memory = Memory(known, known.factor(ridge), ridge, own=False, fresh=False)
         return self._arrive(problem, memory, state.point)
 
     def _sample(self, problem: Problem) -> Problem | None:
         n, d = problem.design.n_rows, problem.design.dimension
         rows = max(n // 8, 8 * (d + 1), 2048)
-        if not self.sample or rows > n // 3:
+        if not self.sample or 3 * rows > n:
             return None
         return problem.sampled(rows)
 
@@ -95,7 +98,9 @@ class Newton(Solver):
 
     def step(self, problem: Problem, state: State) -> State:
         memory: Memory = state.memory
-        moved = descend(problem, state.point, state.seen, memory.direction, memory.exact or is_double(problem))
+        moved = descend(
+            problem, state.point, state.seen, memory.direction, memory.exact or is_double(problem)
+        )
         if moved is None:
             if not memory.fresh:
                 return self._renewed(problem, state)
@@ -120,22 +125,32 @@ class Newton(Solver):
             return False
         rate = min(new.decrement / max(before, 1e-300), 0.999)
         left = math.log(new.decrement / goal) / -math.log(rate) if rate > 0 else 0.0
+        if not _whole(problem):  # a Hessian known by its products is new at no cost
+            return new.memory.own or left > 25.0
         n, size = problem.design.n_rows, problem.design.dimension + 1
-        each = size * ((problem.outputs or 1) + 1) / 2 if _whole(problem) else size
+        each = size * ((problem.outputs or 1) + 1) / 2
         if n * size * each < 3e6:  # too small for a pass to count
             return left > 1.0
         return left > 3.0 + 2.0 * (1.0 + each / 30.0)
 
     def _renewed(self, problem: Problem, state: State) -> State:
         memory: Memory = state.memory
-        known = curvature(problem, state.point, memory.curvature.centre, whole=_whole(problem))
-        memory = replace(
-            memory, curvature=known, factor=known.factor(memory.ridge), fresh=True, pairs=()
-        )
+        known = memory.curvature
+        if isinstance(known, JointCurvature):
+            known = JointCurvature(problem, state.point, known.rough)
+        else:
+            known = _curve(problem, state.point, known.centre)
+        factor = known.factor(memory.ridge)
+        memory = replace(memory, curvature=known, factor=factor, own=True, fresh=True, pairs=())
         return self._at(problem, memory, state.point, state.seen)
 
     def _arrive(self, problem: Problem, memory: Memory, point: Point) -> State:
-        return self._at(problem, memory, point, problem.evaluate(point, exact=memory.exact or is_double(problem)))
+        return self._at(
+            problem,
+            memory,
+            point,
+            problem.evaluate(point, exact=memory.exact or is_double(problem)),
+        )
 
     def _at(self, problem: Problem, memory: Memory, point: Point, seen: Evaluation) -> State:
         """The state at a point: the direction is made now, since it also tells the decrement."""
@@ -148,6 +163,13 @@ class Newton(Solver):
             slope = float(np.vdot(g, direction))
         memory = replace(memory, direction=direction)
         return State(point, seen, 0.5 * max(slope, 0.0), not slope > 0.0, memory)
+
+
+def _curve(problem: Problem, point: Point, centre: Floats) -> Curvature | JointCurvature:
+    """∇²P at a point: written down, or known by its products where it is too large for that."""
+    if _whole(problem):
+        return curvature(problem, point, centre)
+    return JointCurvature(problem, point, kronecker(problem, point, centre))
 
 
 def _whole(problem: Problem) -> bool:

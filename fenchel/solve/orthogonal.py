@@ -12,15 +12,17 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block
+from fenchel.data.arrays import Array, host, is_sparse
+from fenchel.data.blocks import Block, tree_sum
 from fenchel.data.moments import Moments
-from fenchel.solve.frame import Floats, Frame
+from fenchel.solve.frame import Columns, Floats, Frame
 from fenchel.solve.twofold import Twofold
 
 # The Gram matrix has the square of the condition number; below this its inverse, hence the
 # standard errors, keep ten digits.
 GRAM_LIMIT = 1e5
+# Nor may means, which are rounded, exceed the deviations from them by more than its root.
+OFFSET_LIMIT = 1e10
 # A column whose part outside the span of the others is below this share of its length is taken
 # as their combination. Rounded copies and sums come out near 1e-16, the NIST set Filip at 1e-9.
 RANK_LIMIT = 2.0**-43
@@ -39,7 +41,11 @@ class Triangle:
     R: Floats
 
     def __add__(self, other: Triangle) -> Triangle:
-        return Triangle(np.linalg.qr(np.concatenate([self.R, other.R]), mode="r"))
+        return Triangle.reduced(np.concatenate([self.R, other.R]))
+
+    @classmethod
+    def reduced(cls, A: Floats) -> Triangle:
+        return cls(np.asarray(np.linalg.qr(A, mode="r")))
 
     @staticmethod
     def of(frame: Frame, mean: Floats, intercept: bool) -> Callable[[Block], Triangle]:
@@ -47,15 +53,28 @@ class Triangle:
 
         def stat(block: Block) -> Triangle:
             X, y, s = frame.rows(block)
-            X, y = host(X.toarray() if is_sparse(X) else X), host(y)
-            one = np.ones((len(X), 1))
-            d = X.shape[1]
-            A = np.hstack([one, X - mean[:d], y - mean[d:]] if intercept else [X, one, y])
-            if s is not None:
-                A *= np.sqrt(host(s))[:, None]
-            return Triangle(np.linalg.qr(A, mode="r"))
+            m, d = X.shape
+            # Sparse rows become dense here: as many at a time as the factor has anyway.
+            size = max(2 * d, 4096)
+            parts = (slice(i, i + size) for i in range(0, max(m, 1), size))
+            return tree_sum(
+                Triangle.of_rows(X[part], y[part], None if s is None else s[part], mean, intercept)
+                for part in parts
+            )
 
         return stat
+
+    @classmethod
+    def of_rows(
+        cls, X: Array, y: Array, s: Array | None, mean: Floats, intercept: bool
+    ) -> Triangle:
+        X, y = host(X.toarray() if is_sparse(X) else X), host(y)
+        one = np.ones((len(X), 1))
+        d = X.shape[1]
+        A = np.hstack([one, X - mean[:d], y - mean[d:]] if intercept else [X, one, y])
+        if s is not None:
+            A *= np.sqrt(host(s))[:, None]
+        return cls.reduced(A)
 
 
 @dataclass(frozen=True)
@@ -112,7 +131,7 @@ class Factor:
         return gain + level.hi**2 / self.weight if self.intercept else gain
 
     def length(self, w: Floats) -> Floats:
-        """max_j |w_j| u_j for each target: the size of coefficients seen on columns of length one."""
+        """max_j |w_j| u_j for each target: the size of w as seen on columns of length one."""
         return np.max(np.abs(w) * self.unit[:, None], axis=0, initial=0.0)
 
     def relations(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -152,7 +171,8 @@ class Factor:
         Z, _, _ = sla.qr(basis[order], mode="economic", pivoting=True)
         lengths = self.unit[columns, None]
         short = (w[columns] * lengths / size[:, None])[order]
-        short = Z @ (Z.T @ short)
+        for _ in range(2):  # the first time may take away all but the last digits
+            short = Z @ (Z.T @ short)
         out = w.copy()
         out[columns[order]] = short * size[order, None] / lengths[order]
         return out
@@ -186,9 +206,9 @@ def gram_factor(moments: Moments, d: int, intercept: bool, sparse: bool) -> Fact
         return None
     norm = np.abs(correlation).sum(axis=0).max()
     rcond, _ = sla.lapack.dpocon(R, norm)
+    offset = float(np.max(W * mean[:d] ** 2 / square)) if intercept else 0.0
     # The scatter of sparse rows is a difference of squares: its error is that of the larger.
-    lost = float(np.max(1.0 + W * mean[:d] ** 2 / square)) if sparse and intercept else 1.0
-    if not rcond * GRAM_LIMIT > lost:
+    if not rcond * GRAM_LIMIT > (1.0 + offset if sparse else 1.0) or offset > OFFSET_LIMIT:
         return None
     start = sla.cho_solve((R, False), S[:d, d:] / unit[:, None], check_finite=False)
     ones = sla.solve_triangular(R, W * mean[:d] / unit, trans="T", check_finite=False)
@@ -208,31 +228,32 @@ def gram_factor(moments: Moments, d: int, intercept: bool, sparse: bool) -> Fact
 
 
 def triangle_factor(
-    triangle: Triangle, moments: Moments, d: int, intercept: bool, free: NDArray[np.bool_]
+    triangle: Triangle, columns: Columns, d: int, intercept: bool, free: NDArray[np.bool_]
 ) -> Factor:
     """The factor by orthogonal steps, its columns pivoted, those that depend on others dropped.
 
     free: the columns that vary, or that are not zero where there is no intercept.
     """
     R = triangle.R
-    p = R.shape[1]
-    R = np.vstack([R, np.zeros((max(0, p - len(R)), p))])
     mean = Twofold.of(np.zeros(d))
     level = 0.0
     if intercept:
         A, right = R[1:, 1 : d + 1], R[1:, d + 1 :]
-        mean = Twofold.of(moments.mean[:d]).plus(R[0, 1 : d + 1] / R[0, 0])
+        mean = Twofold.of(columns.mean[:d]).plus(R[0, 1 : d + 1] / R[0, 0])
     else:
         A, right = R[:, :d], R[:, d + 1 :]
-        level = float(R[d, d] ** 2 / moments.weight)
+        level = float(R[d, d] ** 2 / columns.weight) if len(R) > d else 0.0
     unit = np.where(free, np.linalg.norm(A, axis=0), 1.0)
     free = free & (unit > 0.0)
     unit[~free] = 1.0
-    columns = np.flatnonzero(free)
-    Q, T, pivot = sla.qr(A[:, columns] / unit[columns], mode="economic", pivoting=True)
+    live = np.flatnonzero(free)
+    # Among equals the first column stays: names in a warning then read from left to right.
+    tilt = 1.0 - 2.0**-20 * live / d
+    Q, T, pivot = sla.qr(A[:, live] * (tilt / unit[live]), mode="economic", pivoting=True)
+    T /= tilt[pivot]
     rank = int(np.sum(np.abs(np.diag(T)) > RANK_LIMIT))
     R, C = T[:rank, :rank], sla.solve_triangular(T[:rank, :rank], T[:rank, rank:])
-    kept, dropped = columns[pivot[:rank]], columns[pivot[rank:]]
+    kept, dropped = live[pivot[:rank]], live[pivot[rank:]]
     start = np.zeros((d, right.shape[1]))
     start[kept] = sla.solve_triangular(R, (Q.T @ right)[:rank]) / unit[kept, None]
     constant = np.flatnonzero(~free)
@@ -243,7 +264,7 @@ def triangle_factor(
         C=np.hstack([C, np.zeros((rank, len(constant)))]),
         unit=unit,
         mean=mean,
-        weight=moments.weight,
+        weight=columns.weight,
         intercept=intercept,
         start=start,
         level=level if level > 1e-18 else 0.0,

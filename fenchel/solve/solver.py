@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
+from fenchel.convex.certificate import Certificate
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import Point
 
@@ -36,3 +37,7 @@ class Solver(ABC):
 
     @abstractmethod
     def step(self, problem: Problem, state: State) -> State: ...
+
+    def prove(self, problem: Problem, state: State) -> Certificate | None:
+        """What the solver can prove by itself where rounding keeps the dual away; None: nothing."""
+        return None

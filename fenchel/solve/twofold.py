@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -133,7 +132,8 @@ class Sliced:
         m, d = (int(k) for k in X.shape)
         bits = (53 - max(m, d, 2).bit_length()) // 2
         if m == 0:
-            return cls((), np.ones(d), bits, (m, d))
+            one = np.ones(d) if is_sparse(X) else like(np.ones(d), X)
+            return cls((), one, bits, (m, d))
         if is_sparse(X):
             scale = power_above(abs(X).max(axis=0).toarray().ravel())
             cut = slices(X.data / scale[X.indices], bits)

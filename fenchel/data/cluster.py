@@ -1,0 +1,222 @@
+"""Rows on a cluster: dask arrays and dataframes, summed where they lie."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Block, Blocks, InMemory, threads
+from fenchel.data.faults import NO_WEIGHT, First, check_shape, check_weight, fault, vector
+from fenchel.data.table import float_type, follow, frame_type, is_dask, table
+from fenchel.data.tree import Statistic, Totals, tree_sum
+
+Delayed = Any  # a value that dask will compute, or one that is here already
+
+
+def cluster_blocks(X: Any, y: Any = None, weight: Any = None) -> ClusterBlocks:
+    """A dask array (of dense or sparse chunks) or dataframe as blocks, validated in one pass.
+
+    Lengths that dask does not know are computed first. y and weight may be dask collections or
+    lie in memory: a slice of those travels with each block at every pass, so give long ones as
+    dask collections. A collection is computed anew at every pass: `persist` it where it fits.
+    """
+    collection, lengths, names, dtype = _rows(X)
+    check_shape((sum(lengths), int(collection.shape[1])))
+    filled = [m for m in lengths if m]  # a filter leaves chunks without rows
+    beside = [
+        None if values is None else _beside(values, what, filled)
+        for values, what in ((y, "y"), (weight, "sample_weight"))
+    ]
+    rows, *others = _parts(collection, *beside)
+    held = [part for part, m in zip(rows, lengths, strict=True) if m]
+    targets, weights = (part or [None] * len(filled) for part in others)
+    chunks = [_Chunk(*parts) for parts in zip(filled, held, targets, weights, strict=True)]
+    sparse = names is None and issparse(collection._meta)
+    blocks = ClusterBlocks(chunks, names, np.dtype(dtype), sparse, int(collection.shape[1]))
+    blocks.check()
+    return blocks
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Some rows that one task computes."""
+
+    n_rows: int
+    X: Delayed
+    y: Delayed | None
+    weight: Delayed | None
+
+
+class ClusterBlocks(Blocks):
+    """Rows held by dask, one chunk of them for each task.
+
+    A task cuts its chunk into blocks of the usual size and sums over them; the sums of the chunks
+    meet in the fixed tree, on the cluster, and the total alone comes here. What a lost worker held
+    is computed again by dask.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[_Chunk],
+        names: tuple[str, ...] | None,
+        dtype: np.dtype[Any],
+        sparse: bool,
+        n_cols: int,
+    ) -> None:
+        self._chunks, self._sparse = list(chunks), sparse
+        self.names, self.dtype, self.n_cols = names, dtype, n_cols
+        self.n_rows = sum(chunk.n_rows for chunk in chunks)
+
+    @property
+    def local(self) -> bool:
+        return False
+
+    @property
+    def sparse(self) -> bool:
+        return self._sparse
+
+    def attach(self, y: Any, weight: Any) -> ClusterBlocks:
+        """The same rows with another target or other weights beside them."""
+        lengths = [chunk.n_rows for chunk in self._chunks]
+        chunks = self._chunks
+        if y is not None:
+            (parts,) = _parts(_beside(y, "y", lengths))
+            chunks = [replace(c, y=v) for c, v in zip(chunks, parts, strict=True)]
+        if weight is not None:
+            (parts,) = _parts(_beside(weight, "sample_weight", lengths))
+            chunks = [replace(c, weight=v) for c, v in zip(chunks, parts, strict=True)]
+        blocks = ClusterBlocks(chunks, self.names, self.dtype, self._sparse, self.n_cols)
+        blocks.check()
+        return blocks
+
+    def check(self) -> None:
+        """One pass over all values; an error names the first row and column at fault."""
+        names = self.names
+
+        def stat(block: Block) -> Totals:
+            weight = 1.0 if block.weight is None else float(host(block.weight).sum())
+            return Totals(First((fault(block, names),)), weight)
+
+        first, total = self.reduce(stat)
+        if first[0] is not None:
+            raise ValueError(first[0])
+        if total == 0.0:
+            raise ValueError(NO_WEIGHT)
+
+    def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
+        from dask import delayed
+
+        # One node of the graph, so that what the statistic carries is sent once to each worker.
+        shared = delayed(stat, name=f"statistic-{uuid.uuid4().hex}", traverse=False)
+        leaf = delayed(_leaf, pure=False, traverse=False)
+        leaves, start = [], 0
+        for chunk in self._chunks:
+            rows = (start, chunk.n_rows, chunk.X, chunk.y, chunk.weight)
+            leaves.append(leaf(shared, self.dtype, *rows))
+            start += chunk.n_rows
+        # `+` of two delayed values is a node of the graph: the tree is that of `Merge` itself.
+        return tree_sum(leaves).compute()
+
+    def __iter__(self) -> Iterator[Block]:
+        from dask import compute
+
+        start = 0
+        for chunk in self._chunks:
+            X, y, weight = compute(chunk.X, chunk.y, chunk.weight)
+            yield from _cut(self.dtype, start, chunk.n_rows, X, y, weight)
+            start += chunk.n_rows
+
+
+def _leaf(stat: Callable[[Block], Statistic], *chunk: Any) -> Statistic:
+    """The sum over one chunk, on the one thread that dask gave it."""
+    with threads(1):
+        return _cut(*chunk).reduce(stat)
+
+
+def _cut(dtype: np.dtype[Any], start: int, n_rows: int, X: Any, y: Any, weight: Any) -> InMemory:
+    """A computed chunk as blocks."""
+    values, _ = table(X)
+    values = values.astype(dtype, copy=False)
+    for part, what in ((values, "X"), (y, "y"), (weight, "sample_weight")):
+        if part is not None and part.shape[0] != n_rows:
+            raise ValueError(
+                f"the chunk from row {start} had {n_rows} rows and now {part.shape[0]} of {what}: "
+                "dask must compute the same rows at every pass"
+            )
+    target, s = (None if v is None else follow(np.asarray(v), values) for v in (y, weight))
+    return InMemory(Block(start, values, target, s))
+
+
+def _rows(X: Any) -> tuple[Any, list[int], tuple[str, ...] | None, Any]:
+    """The collection with whole rows in every chunk, the rows of each, column names and type."""
+    if not _is_array(X):
+        if X.ndim != 2:
+            check_shape((len(X),))
+        names, dtype = frame_type(X._meta)
+        return X, [int(m) for m in X.map_partitions(len).compute()], names, dtype
+    if X.ndim != 2:
+        check_shape(X.shape)
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    X = _sized(X)
+    return X, [int(m) for m in X.chunks[0]], None, float_type(X.dtype)
+
+
+def _is_array(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.array")
+
+
+def _sized(X: Any) -> Any:
+    """The array with the sizes of its chunks known; the caller's own object is left as it is."""
+    if not np.isnan(X.shape).any():
+        return X
+    X = X.copy()
+    return X.compute_chunk_sizes()
+
+
+def _beside(values: Any, what: str, lengths: list[int]) -> Any:
+    """A target or weight cut like the rows: a dask array, or a list of arrays."""
+    n = sum(lengths)
+    if is_dask(values):
+        array = values if _is_array(values) else values.to_dask_array(lengths=True)
+        array = _sized(array)
+        if array.shape[0] != n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
+                f"{what} has {array.shape[0]}"
+            )
+        return array.rechunk({0: tuple(lengths), **{axis: -1 for axis in range(1, array.ndim)}})
+    held = np.asarray(host(values))
+    if what == "sample_weight":
+        held = check_weight(values, n)
+    elif held.dtype.kind not in "USO" or held.ndim != 1 or len(held) != n:  # labels are kept
+        held = vector(values, what, n, columns=True)
+    ends = np.cumsum(lengths)
+    return [held[end - m : end] for m, end in zip(lengths, ends, strict=True)]
+
+
+def _parts(*collections: Any) -> list[list[Delayed]]:
+    """Each collection as the list of its chunks; arrays optimised together, so they share work."""
+    from dask import optimize
+
+    here = [c for c in collections if c is not None and not isinstance(c, list)]
+    # Only arrays: of a dataframe, `optimize` (dask 2026.8) forgets which columns were chosen.
+    shared = iter(optimize(*(c for c in here if _is_array(c))))
+    out: list[list[Delayed]] = []
+    for collection in collections:
+        if collection is None:
+            out.append([])
+        elif isinstance(collection, list):
+            out.append(collection)
+        elif _is_array(collection):
+            parts = next(shared).to_delayed(optimize_graph=False)
+            out.append(parts.ravel().tolist())
+        else:
+            out.append(collection.to_delayed())
+    return out

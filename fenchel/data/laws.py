@@ -1,0 +1,132 @@
+"""What every `Blocks` must satisfy; `fenchel.testing.check_blocks` is the public door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Block, Blocks, threads
+from fenchel.data.rows import every
+from fenchel.data.tree import Totals
+
+
+def check_blocks(blocks: Blocks, *, seed: int = 0) -> None:
+    """Check that a table is what a pass over data may rely on.
+
+    Two passes give the same rows in the same order, gapless; every row is summed once; the sum has
+    the same bits for 1, 2 and 3 threads and when repeated; it is the plain sum to rounding, also
+    when the blocks are cut otherwise; `map`, `sample` and `gather` keep rows, targets and weights
+    together.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        A small table: its rows are gathered in memory.
+    seed : int, default 0
+        Seed of the random direction that a gradient is taken at.
+
+    Raises
+    ------
+    AssertionError
+        With the law that is broken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.data import as_blocks
+    >>> from fenchel.testing import check_blocks
+    >>> check_blocks(as_blocks(np.arange(12.0).reshape(6, 2), y=np.ones(6)))
+    """
+    _passes(blocks)
+    _sums(blocks, np.random.default_rng(seed).standard_normal(blocks.n_cols))
+    _views(blocks)
+
+
+def _require(law: str, holds: Any) -> None:
+    if not holds:
+        raise AssertionError(f"these blocks break the law '{law}'")
+
+
+def _dense(X: Any) -> np.ndarray[Any, Any]:
+    return host(X.toarray() if is_sparse(X) else X)
+
+
+def _same(a: Block, b: Block) -> bool:
+    pairs = ((_dense(a.X), _dense(b.X)), (a.y, b.y), (a.weight, b.weight))
+    return all(
+        (u is None and v is None) or np.array_equal(host(u), host(v))
+        for u, v in pairs
+        if not (u is None and v is None)
+    )
+
+
+def _passes(blocks: Blocks) -> None:
+    first, second = list(blocks), list(blocks)
+    _require("there is a block", first)
+    _require("two passes give as many blocks", len(first) == len(second))
+    start = 0
+    for a, b in zip(first, second, strict=True):
+        _require("blocks follow each other without a gap", a.start == b.start == start)
+        _require("every block has a row", a.n_rows > 0)
+        _require("blocks are of n_cols columns", a.X.shape[1] == blocks.n_cols)
+        _require("blocks are of the type said", str(a.X.dtype).endswith(str(blocks.dtype)))
+        _require("dense and sparse as said", is_sparse(a.X) == blocks.sparse)
+        for part in (a.y, a.weight):
+            _require("y and weight go with X", part is None or len(part) == a.n_rows)
+        _require("two passes give the same rows", _same(a, b))
+        start += a.n_rows
+    _require("the blocks hold n_rows rows", start == blocks.n_rows)
+    named = blocks.names is None or len(blocks.names) == blocks.n_cols
+    _require("there is a name for each column", named)
+
+
+def _sums(blocks: Blocks, w: np.ndarray[Any, Any]) -> None:
+    def stat(block: Block) -> Totals:
+        X = _dense(block.X)
+        z = X @ w
+        return Totals(len(z), X.sum(0), np.abs(X).sum(0), X.T @ z, np.abs(X).T @ np.abs(z))
+
+    def halves(block: Block) -> Totals:
+        at = block.n_rows // 2
+        parts = [Block(0, block.X[rows]) for rows in (slice(0, at), slice(at, None))]
+        return stat(parts[1]) if at == 0 else stat(parts[0]) + stat(parts[1])
+
+    total = blocks.reduce(stat)
+    for n in (1, 2, 3):
+        with threads(n):
+            again = blocks.reduce(stat)
+        same = all(np.array_equal(a, b) for a, b in zip(total, again, strict=True))
+        _require("the sum has the same bits for any number of threads", same)
+    order = blocks.reduce(lambda block: (block.start,))
+    _require("parts are merged in the order of rows", list(order) == [b.start for b in blocks])
+    whole = stat(blocks.gather())
+    _require("every row is summed once", total[0] == whole[0] == blocks.n_rows)
+    for other in (whole, blocks.reduce(halves)):
+        bound = 4 * blocks.n_rows * np.finfo(np.float64).eps
+        for i, scale in ((1, 2), (3, 4)):
+            close = np.abs(total[i] - other[i]) <= bound * (1.0 + blocks.n_cols) * whole[scale]
+            _require("the sum does not depend on the blocks, to rounding", close.all())
+
+
+def _views(blocks: Blocks) -> None:
+    whole = blocks.gather()
+    _require("gather gives the rows in order", whole.n_rows == blocks.n_rows and whole.start == 0)
+    for block in blocks:
+        rows = slice(block.start, block.start + block.n_rows)
+        y = None if whole.y is None else whole.y[rows]
+        weight = None if whole.weight is None else whole.weight[rows]
+        same = _same(block, Block(block.start, whole.X[rows], y, weight))
+        _require("gather gives the rows in order", same)
+    some = max(1, blocks.n_rows // 3)
+    taken = blocks.sample(some)
+    step = max(1, blocks.n_rows // some)
+    _require("sample takes rows evenly", _same(taken.gather(), every(whole, step)))
+    _require("a sample is in memory", taken.local)
+    twice = blocks.map(lambda b: Block(b.start, b.X * 2, b.y, b.weight))
+    for a, b in zip(blocks, twice, strict=True):
+        _require("map changes each block alone", np.array_equal(2 * _dense(a.X), _dense(b.X)))
+    mapped = twice.reduce(lambda b: _dense(b.X).sum(0))
+    plain = blocks.reduce(lambda b: (2 * _dense(b.X)).sum(0))
+    _require("map is fused into the pass", np.array_equal(mapped, plain))

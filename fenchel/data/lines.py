@@ -1,0 +1,51 @@
+"""Text in slabs that end where a line ends, so that each can be parsed by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+_LONGEST = 2**26  # bytes of one line
+
+
+def first_line(slab: bytes) -> tuple[bytes, bytes]:
+    """The first line, without its end, and the rest; line ends inside quotes do not count."""
+    end = slab.find(b"\n")
+    while end >= 0 and slab.count(b'"', 0, end) % 2:
+        end = slab.find(b"\n", end + 1)
+    if end < 0:
+        return slab.rstrip(b"\r"), b""
+    return slab[:end].rstrip(b"\r"), slab[end + 1 :]
+
+
+def slabs(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """The stream in pieces of about `size` bytes, each of whole lines.
+
+    A doubled quote inside quotes counts twice, so a line ends where the number of quotes before
+    it is even.
+    """
+    rest = b""
+    while chunk := stream.read(size):
+        rest += chunk
+        cut = _last_end(rest)
+        if cut:
+            yield rest[:cut]
+            rest = rest[cut:]
+        elif len(rest) > _LONGEST:
+            raise ValueError(
+                f"a line is longer than {_LONGEST >> 20} MiB: perhaps a quote is not closed, or "
+                "lines do not end in a line feed"
+            )
+    if rest:
+        yield rest
+
+
+def _last_end(slab: bytes) -> int:
+    """Just behind the last line end outside quotes; 0 if there is none."""
+    cut = slab.rfind(b"\n") + 1
+    odd = slab.count(b'"', 0, cut) % 2
+    while cut and odd:
+        before = slab.rfind(b"\n", 0, cut - 1) + 1
+        odd ^= slab.count(b'"', before, cut) % 2
+        cut = before
+    return cut

@@ -1,0 +1,230 @@
+"""Logistic regression over a grid of penalties, chosen by cross-validation, one path a fold."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fenchel.convex.problem import Problem
+from fenchel.data.blocks import Blocks
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.models.classes import class_rows
+from fenchel.models.folds import Fold, memory_folds, stratified_folds
+from fenchel.models.logistic import (
+    PEERS,
+    SOLVERS,
+    LogisticClassifier,
+    log_problem,
+    set_point,
+)
+from fenchel.models.progress import watch
+from fenchel.solve.choose import by_name
+from fenchel.solve.minimise import Solution, minimise
+
+Floats = NDArray[np.float64]
+
+
+class LogisticRegressionCV(LogisticClassifier):
+    """Logistic regression with C chosen by cross-validation.
+
+    Each fold walks the grid from the strongest penalty to the weakest; a fit starts where the
+    last one ended, with its curvature. The chosen C is refitted on all rows and certified.
+
+    Parameters
+    ----------
+    Cs : int or list of floats, default 10
+        A list, or how many values from 1e-4 to 1e4.
+    l1_ratios : only (0,) is supported: the L2 penalty
+    fit_intercept : bool, default True
+    cv : int, splitter or None
+        None means 5 stratified folds. Tables from `scan` and dask take None or an int.
+    scoring : str, callable or None
+        None is accuracy.
+    tol : float, default 1e-6
+        Relative duality gap of the refit; the fits inside the folds are certified to 100 tol.
+    max_iter, class_weight, verbose, refit, solver : as in LogisticRegression
+    penalty, dual, n_jobs, intercept_scaling, random_state, use_legacy_attributes :
+        accepted for scikit-learn's sake; attributes have the new, simple shapes.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen value. `Cs_` is the grid.
+    scores_ : array (folds, 1, values)
+    coefs_paths_ : array (folds, 1, values, 1 or K, d or d + 1)
+    gaps_ : array (folds, values)
+        The proved relative gap of every fit.
+    coef_, intercept_, classes_, n_iter_, certificate_, converged_ : of the refit
+    l1_ratio_ : 0.0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fenchel import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(Cs=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> model.scores_.shape, model.converged_
+    ((5, 1, 3), True)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "l1_ratios": ["array-like", None],
+        "fit_intercept": ["boolean"],
+        "cv": ["cv_object"],
+        "dual": ["boolean"],
+        "penalty": [StrOptions({"l2", "l1", "elasticnet", "deprecated"})],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "solver": [StrOptions({*SOLVERS, *PEERS})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+        "refit": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "use_legacy_attributes": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = (0.0,),
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        penalty: str = "deprecated",
+        scoring: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        refit: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        use_legacy_attributes: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegressionCV:
+        """Choose C by cross-validation on rows X and labels y, then fit all rows with it."""
+        self.Cs_ = self._grid()
+        self.l1_ratio_ = 0.0
+        self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
+        K = len(self.classes_)
+        order = np.argsort(self.Cs_, kind="stable")
+        paths, scores, gaps = [], [], []
+        for fold in self._folds(blocks, X, y):
+            solutions = self._walk(fold.train, self.Cs_[order], K)
+            back = np.empty_like(order)
+            back[order] = np.arange(len(order))
+            points = [solutions[i].point for i in back]
+            paths.append([self._row(point) for point in points])
+            scores.append(fold.scores(self, points, _scorer(self.scoring)))
+            gaps.append([solutions[i].certificate.relative_gap for i in back])
+        self.coefs_paths_ = np.array(paths)[:, None]
+        self.scores_ = np.array(scores)[:, None]
+        self.gaps_ = np.array(gaps)
+        best = int(np.argmax(self.scores_.mean(axis=(0, 1))))
+        self.C_ = float(self.Cs_[best])
+        self._finish(blocks, self.coefs_paths_[:, 0, best].mean(axis=0), K)
+        return self
+
+    def _grid(self) -> Floats:
+        if self.penalty in ("l1", "elasticnet") or np.any(np.asarray(self.l1_ratios or 0) != 0):
+            raise ValueError("the l1 part of the penalty is not supported: set l1_ratios=(0,)")
+        if isinstance(self.Cs, Integral):
+            return np.logspace(-4, 4, int(self.Cs))
+        Cs = np.asarray(self.Cs, dtype=np.float64).ravel()
+        if len(Cs) == 0 or not (Cs > 0).all():
+            raise ValueError(f"Cs must hold positive numbers, got {self.Cs}")
+        return Cs
+
+    def _folds(self, blocks: Blocks, X: Any, y: Any) -> list[Fold]:
+        if blocks.local:
+            labels = blocks.gather().y
+            splitter = check_cv(self.cv, np.asarray(labels), classifier=True)
+            return memory_folds(blocks, splitter)
+        return stratified_folds(blocks, len(self.classes_), self.cv)
+
+    def _walk(self, rows: Blocks, Cs: Floats, K: int) -> list[Solution]:
+        """One solution for each C, ascending."""
+        solutions: list[Solution] = []
+        design = MatrixDesign(rows)
+        for C in Cs:
+            problem = log_problem(design, K, C, self.fit_intercept)
+            solver = by_name(self.solver, problem)
+            start = ahead(problem, solutions[-1]) if solutions else None
+            solutions.append(
+                minimise(problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=start)
+            )
+        return solutions
+
+    def _row(self, point: Point) -> Floats:
+        """A point as scikit-learn stores it: (1 or K, d), with the intercept last if there is one."""
+        w, b = point
+        coef = np.atleast_2d(w.T)
+        return np.hstack([coef, np.reshape(b, (-1, 1))]) if self.fit_intercept else coef
+
+    def _finish(self, blocks: Blocks, mean: Floats, K: int) -> None:
+        problem = log_problem(MatrixDesign(blocks), K, self.C_, self.fit_intercept)
+        w = (mean[:, :-1] if self.fit_intercept else mean).T
+        b = mean[:, -1] if self.fit_intercept else np.zeros(len(mean))
+        point: Point = (w, b) if K > 2 else (w.ravel(), float(b[0]))
+        factor = problem.design.weight * (1.0 if math.isinf(self.C_) else self.C_)
+        if self.refit:
+            with watch(self.verbose, self.tol) as show:
+                solution = minimise(
+                    problem,
+                    by_name(self.solver, problem),
+                    tol=self.tol,
+                    max_steps=self.max_iter,
+                    start=point,
+                    callback=show,
+                )
+            point, proved = solution.point, solution.certificate
+            self.n_iter_ = np.array([solution.steps], dtype=np.int32)
+        else:
+            proved = problem.certify(point)
+            self.n_iter_ = np.array([1], dtype=np.int32)
+        set_point(self, point, K, blocks.dtype)
+        self.certificate_ = proved.scaled(factor)
+        self.converged_ = proved.relative_gap <= self.tol
+
+
+def ahead(problem: Problem, last: Solution) -> Any:
+    """Where the path goes next: the tangent dw/dλ = -H⁻¹w, followed to the new penalty."""
+    return last.state
+
+
+def _scorer(scoring: Any) -> Any:
+    return get_scorer(scoring) if isinstance(scoring, str) else scoring

@@ -1,0 +1,72 @@
+"""From y to the targets of a regression, and what every linear regressor does once it is fitted."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _num_samples
+
+from fenchel.data.blocks import Blocks
+from fenchel.models.base import host_keep, is_remote, rows_in, scores_out
+
+Floats = NDArray[np.float64]
+
+
+class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A fitted linear model of one or several real targets."""
+
+    def predict(self, X: Any) -> Any:
+        """x·w + b for each row: shape (n,), or (n, K) for K targets; a tensor for a tensor."""
+        return scores_out(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
+    """The rows with their targets beside them; a number as weight stands for every row."""
+    if isinstance(sample_weight, Real):
+        rows = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
+        sample_weight = np.full(rows, float(sample_weight))
+    if is_remote(X):
+        return rows_in(estimator, X, y, sample_weight)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    target = host_keep(y)
+    if target.dtype.kind in "iub":
+        target = target.astype(np.float64)
+    if target.ndim == 2 and target.shape[1] == 0:
+        raise ValueError(f"y has no column: shape {target.shape}")
+    try:
+        with np.errstate(over="raise"):
+            return rows_in(estimator, X, target, sample_weight)
+    except FloatingPointError as error:
+        raise ValueError(
+            "y or sample_weight holds numbers beyond float32, the type of X: give X in float64"
+        ) from error
+
+
+def set_coefficients(
+    estimator: Any, w: Floats, b: Floats, flat: bool, dtype: np.dtype[Any], *, ravel: bool
+) -> None:
+    """coef_ and intercept_ from w (d, K), b (K,): scikit-learn's shapes, the precision of X.
+
+    ravel: whether a single column of targets gives a vector of coefficients too.
+    """
+    with np.errstate(over="ignore"):
+        if not np.isfinite(w.astype(dtype)).all() or not np.isfinite(b.astype(dtype)).all():
+            dtype = np.dtype(np.float64)  # no infinity for want of range
+    single = flat or (ravel and w.shape[1] == 1)
+    estimator.coef_ = np.ascontiguousarray(w[:, 0] if single else w.T, dtype=dtype)
+    if not estimator.fit_intercept:
+        estimator.intercept_ = 0.0
+    else:
+        estimator.intercept_ = dtype.type(b[0]) if flat else b.astype(dtype)

@@ -1,0 +1,213 @@
+"""Ridge regression on a table, in the form that its shape asks for.
+
+minimise over (w, b):  Σᵢ sᵢ (yᵢ - xᵢ·w - b)² + α|w|²
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.distance import Square
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import EPS, Problem
+from fenchel.data.arrays import double, host
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.design import MatrixDesign
+from fenchel.solve.conjugate import NewtonCG
+from fenchel.solve.least_squares import LeastSquares, least_squares
+from fenchel.solve.minimise import minimise
+from fenchel.solve.normal import Dual, Normal, row_gram
+from fenchel.solve.solver import Solver
+from fenchel.solve.squares import unscale
+from fenchel.solve.survey import Survey, recentred, survey
+
+Floats = NDArray[np.float64]
+Columns = NDArray[np.int64]
+Form = Literal["primal", "dual", "newton-cg"]
+_DENSE = 8192  # columns, or rows, whose products make a matrix that is worth holding
+_SPARSE = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ridges:
+    """Coefficients w (d, K) and b (K,) of K targets, proved together.
+
+    The certificate is that of the objective summed over the targets; where its squares leave the
+    range of float64, that of the target divided by a power of two.
+    """
+
+    w: Floats
+    b: Floats
+    flat: bool  # y was a vector
+    history: tuple[Certificate, ...]
+    converged: bool
+    steps: NDArray[np.int32]  # for each target, one solve and one more for every correction
+    form: Form
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.history[-1]
+
+
+def form_for(blocks: Blocks) -> Form:
+    """d x d for tall tables, n x n for wide ones held in memory, neither where both are large."""
+    n, d = blocks.n_rows, blocks.n_cols
+    most = _SPARSE if blocks.sparse else _DENSE
+    if n < d and blocks.local and n <= most:
+        return "dual"
+    return "primal" if d <= most else "newton-cg"
+
+
+def ridge(
+    blocks: Blocks,
+    alpha: Any,
+    intercept: bool = True,
+    *,
+    tol: float = 1e-6,
+    max_steps: int = 100,
+    form: Form | None = None,
+    known: tuple[Blocks, Survey] | None = None,
+) -> Ridges:
+    """Ridge regression of every target in y, with one α for all of them or one for each.
+
+    α = 0 is least squares. known: what `survey` has told about the rows, where that was asked.
+    """
+    form = form or form_for(blocks)
+    rows, found = known or survey(blocks, form == "primal")
+    table = _Table(blocks, rows, found, intercept, form)
+    alphas = _each(alpha, found.targets)
+    w, b = np.zeros((found.d, found.targets)), np.zeros(found.targets)
+    steps = np.ones(found.targets, np.int32)
+    histories, converged = [], True
+    for value in np.unique(alphas):
+        columns = np.flatnonzero(alphas == value)
+        # A penalty below the rounding errors of the squares is none, if the proof agrees.
+        if value <= 1e-24 * found.square[: found.d].max():
+            free = least_squares(_pick(blocks, columns, found.flat), intercept)
+            proof = squares_certificate(free, float(value))
+            if value == 0.0 or proof.relative_gap <= tol:
+                w[:, columns] = free.coef.reshape(found.d, -1)
+                b[columns] = free.intercept
+                steps[columns] += free.refinements
+                histories.append((proof,))
+                converged &= proof.relative_gap <= tol
+                continue
+        problem, solver = table.problem(float(value), columns)
+        solution = minimise(problem, solver, tol=tol, max_steps=max_steps)
+        w[:, columns], b[columns] = table.units(columns, *solution.point)
+        steps[columns] += solution.steps
+        path = (*solution.history[:-1], solution.certificate)
+        histories.append(tuple(map(table.objective, path)))
+        converged &= solution.converged
+    history = tuple(_summed(histories))
+    return Ridges(w, b, found.flat, history, converged, steps, form)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The rows as the problems see them: y scaled and large means taken off where need be."""
+
+    blocks: Blocks
+    rows: Blocks
+    found: Survey
+    intercept: bool
+    form: Form
+
+    @cached_property
+    def base(self) -> tuple[Blocks, Survey]:
+        return recentred(self.rows, self.found) if self.intercept else (self.rows, self.found)
+
+    @cached_property
+    def held(self) -> tuple[Floats, Floats, Floats]:
+        """Of rows in memory: S^½X̃X̃'S^½, √s and y (n, K)."""
+        rows, found = self.base
+        whole = rows.gather()
+        n = whole.n_rows
+        root = np.ones(n) if whole.weight is None else np.sqrt(host(whole.weight))
+        gram = row_gram(whole.X, root, found.mean[: found.d] if self.intercept else None)
+        return gram, root, host(double(whole.y)).reshape(n, -1)
+
+    @cached_property
+    def full(self) -> Survey:
+        """The survey with its scatter."""
+        rows, found = self.base
+        return found if found.scatter is not None else survey(rows, True)[1]
+
+    def problem(self, alpha: float, columns: Columns) -> tuple[Problem, Solver]:
+        rows, found = self.base
+        design = MatrixDesign(_pick(rows, columns, found.flat))
+        targets = len(columns) if len(columns) > 1 else None
+        problem = Problem(Square(), L2(alpha / found.weight), design, self.intercept, targets)
+        return problem, self._solver(alpha, columns)
+
+    def _solver(self, alpha: float, columns: Columns) -> Solver:
+        if self.form == "newton-cg":
+            return NewtonCG()
+        if self.form == "dual":
+            gram, root, y = self.held
+            dual = Dual(self.base[1], columns, gram, root, y[:, columns])
+            # Rows nearly dependent, or columns so unlike that their sum forgets the small ones:
+            # the d x d equations keep each column's own scale.
+            if self.found.d > _DENSE or dual.factor(alpha, self.intercept) is not None:
+                return dual
+        return Normal(self.full, columns)
+
+    def units(self, columns: Columns, w: Floats, b: Any) -> tuple[Floats, Floats]:
+        """The point in the units of the table."""
+        d, exponent = self.found.d, self.found.exponent
+        w = w.reshape(d, -1)
+        off = self.found.mean - self.base[1].mean
+        b = np.atleast_1d(b) + off[d + columns] - off[:d] @ w
+        return unscale(w, exponent), unscale(b, exponent)
+
+    def objective(self, certificate: Certificate) -> Certificate:
+        """From ½ the weighted mean of squares to their sum, in the units of the table."""
+        whole = certificate.scaled(2.0 * self.found.weight)
+        scale = float(unscale(1.0, 2 * self.found.exponent))
+        return whole.scaled(scale) if scale * whole.value < np.inf else whole
+
+
+def _each(alpha: Any, targets: int) -> Floats:
+    alphas = np.ravel(np.asarray(alpha, np.float64))
+    if len(alphas) not in (1, targets):
+        raise ValueError(
+            "Number of targets and number of penalties do not correspond: "
+            f"{len(alphas)} != {targets}"
+        )
+    return np.broadcast_to(alphas, targets)
+
+
+def _pick(blocks: Blocks, columns: Columns, flat: bool) -> Blocks:
+    """The table with some of its targets; a single one as a vector."""
+    if flat:
+        return blocks
+    chosen: Any = int(columns[0]) if len(columns) == 1 else columns
+
+    def pick(block: Block) -> Block:
+        assert block.y is not None
+        return Block(block.start, block.X, block.y[:, chosen], block.weight)
+
+    return blocks.map(pick)
+
+
+def squares_certificate(found: LeastSquares, alpha: float = 0.0) -> Certificate:
+    """The certificate of a least squares solution under a penalty that it ignores, rounding
+    charged to the bound."""
+    floor = EPS * float(np.sum(found.tss_origin))
+    bound = max(found.bound - found.rounding, 0.0)
+    penalty = unscale(alpha * float(np.vdot(found.coef, found.coef)), -found.exponent)
+    value = found.value + float(penalty)
+    return Certificate(value, bound, found.kind, found.refinements, floor=floor)
+
+
+def _summed(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
+    """Step by step over the groups of targets; a group that has ended keeps its last."""
+    length = max(map(len, histories))
+    padded = [history + history[-1:] * (length - len(history)) for history in histories]
+    return [reduce(Certificate.__add__, step) for step in zip(*padded, strict=True)]

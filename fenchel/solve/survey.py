@@ -1,0 +1,129 @@
+"""What one pass tells of a regression table: weight, means and scatter of [x, y] together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import double, is_sparse, like
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.moments import Moments
+from fenchel.solve.frame import Frame, Ranges, joint_moments, positive_rows
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+_TOP = 1e305  # sums of squares above it have no room left in float64
+_OFFSET = 1e4  # means so many times the spread are taken off the rows before they are fitted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """W = Σ s, and for the columns [x, y]: means m, squares Σ s (x - m)², scatter (or None).
+
+    The target was divided by 2^exponent, which is 0 unless its squares leave float64's range.
+    """
+
+    d: int
+    flat: bool  # y is a vector
+    weight: float
+    mean: Floats
+    square: Floats
+    scatter: Floats | None
+    exponent: int = 0
+
+    @property
+    def targets(self) -> int:
+        return len(self.mean) - self.d
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """The columns of x that vary by more than rounding."""
+        rounding = self.weight * (4.0 * EPS * self.mean[: self.d]) ** 2
+        return self.square[: self.d] > rounding
+
+    def gram(self, intercept: bool) -> tuple[Floats, Floats]:
+        """X̃'SX̃ and X̃'Sỹ: about the means with an intercept, about zero without one."""
+        assert self.scatter is not None
+        S, d = self.scatter, self.d
+        if not intercept:
+            S = S + self.weight * np.outer(self.mean, self.mean)
+        A, cross = S[:d, :d].copy(), S[:d, d:].copy()
+        if intercept:
+            still = ~self.free
+            A[still], A[:, still], cross[still] = 0.0, 0.0, 0.0
+        return A, cross
+
+    def size(self) -> Floats:
+        """Σ s y² / W of each target."""
+        return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
+
+
+def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
+    """One pass, two where the target must be scaled, and the rows it describes.
+
+    scatter: whether to make the (d + K)² numbers of the scatter as well.
+    """
+    found = _pass(blocks, scatter)
+    d = blocks.n_cols
+    if np.isfinite(found.square[:d]).all():
+        top = found.square[d:].max(initial=0.0)
+        if 1e-280 < top < _TOP or not (found.mean[d:].any() or top):
+            return blocks, found
+    ranges: Ranges = blocks.reduce(Ranges.of)
+    wide = np.flatnonzero(ranges.size > 1e150)
+    if len(wide):
+        raise ValueError(
+            f"{blocks.column(int(wide[0]))} reaches {ranges.size[wide[0]]:.2g}, whose square "
+            "leaves the range of float64: divide it by a power of ten"
+        )
+    exponent = int(np.clip(np.frexp(ranges.target)[1], -1000, 1000))
+
+    def scaled(block: Block) -> Block:
+        y = double(block.y) * 2.0**-exponent
+        return Block(block.start, double(block.X), y, block.weight)
+
+    blocks = blocks.map(scaled)
+    return blocks, replace(_pass(blocks, scatter), exponent=exponent)
+
+
+def _pass(blocks: Blocks, scatter: bool) -> Survey:
+    d = blocks.n_cols
+    frame = Frame(np.zeros(d, np.int64))
+
+    def stat(block: Block) -> Totals:
+        flat = int(block.y is not None and block.y.ndim == 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not scatter:
+                return Totals(flat, frame.columns(block)[2])
+            moments = joint_moments(*positive_rows(block))
+            if not np.abs(np.diagonal(moments.scatter)).max() < _TOP:
+                # NaN adds without a signal, infinities do not.
+                gone = moments.mean * np.nan
+                moments = Moments(moments.weight, gone, moments.scatter * np.nan)
+        return Totals(flat, moments)
+
+    flat, sums = blocks.reduce(stat)
+    square = np.diagonal(sums.scatter).copy() if scatter else sums.square
+    return Survey(d, flat > 0, sums.weight, sums.mean, square, sums.scatter if scatter else None)
+
+
+def recentred(blocks: Blocks, found: Survey) -> tuple[Blocks, Survey]:
+    """The rows less their means, where those are so large that rounding would show.
+
+    Sparse rows stay as they are.
+    """
+    spread = np.sqrt(found.square / found.weight)
+    vary = np.append(found.free, np.ones(found.targets, bool))
+    if blocks.sparse or not (vary & (np.abs(found.mean) > _OFFSET * spread)).any():
+        return blocks, found
+    mean, d = found.mean, found.d
+
+    def shifted(block: Block) -> Block:
+        assert not is_sparse(block.X) and block.y is not None
+        X, y = double(block.X), double(block.y)
+        shift = mean[d] if y.ndim == 1 else like(mean[d:], y)
+        return Block(block.start, X - like(mean[:d], X), y - shift, block.weight)
+
+    return blocks.map(shifted), replace(found, mean=np.zeros_like(mean))

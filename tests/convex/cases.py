@@ -1,0 +1,57 @@
+"""Every loss and every penalty, with the parameter values that matter."""
+
+from fenchel.convex.distance import Absolute, EpsilonInsensitive, Huber, Pinball, Square
+from fenchel.convex.margin import (
+    Exponential,
+    Hinge,
+    Logistic,
+    ModifiedHuber,
+    SquaredHinge,
+    SquareMargin,
+)
+from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.penalty import L1, L2, ElasticNet, NonNegative
+
+MARGINS = [
+    SquareMargin(),
+    Logistic(),
+    Hinge(),
+    SquaredHinge(),
+    Exponential(),
+    ModifiedHuber(),
+]
+
+LOSSES = [
+    Square(),
+    Absolute(),
+    Huber(),
+    Huber(eps=0.1),
+    Huber(eps=20.0),
+    Pinball(),
+    Pinball(quantile=0.9),
+    Pinball(quantile=0.05),
+    EpsilonInsensitive(),
+    EpsilonInsensitive(eps=0.0),
+    EpsilonInsensitive(eps=2.5),
+    *MARGINS,
+    Multinomial(2),
+    Multinomial(3),
+    Multinomial(7),
+]
+
+PENALTIES = [
+    L2(),
+    L2(lam=0.0),
+    L2(lam=0.01),
+    L2(lam=30.0),
+    L1(),
+    L1(lam=0.0),
+    L1(lam=0.1),
+    ElasticNet(),
+    ElasticNet(lam=0.3, l1_ratio=0.9),
+    ElasticNet(lam=0.1, l1_ratio=0.2),
+    ElasticNet(lam=1.0, l1_ratio=0.0),
+    ElasticNet(lam=0.7, l1_ratio=1.0),
+    ElasticNet(lam=0.0, l1_ratio=0.5),
+    NonNegative(),
+]

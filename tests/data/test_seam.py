@@ -1,0 +1,85 @@
+"""The seam carries more than convex fits: k-means, mixtures and PCA as plain statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from data import naive
+from data.cases import HOMES
+
+from fenchel.data import Moments, Totals
+from fenchel.data.arrays import double, host, is_sparse, like, logsumexp
+
+CENTRES = np.array([[-4.0, 0.0, 1.0], [0.0, 3.0, -1.0], [4.0, -2.0, 0.0]])
+
+
+@pytest.fixture(params=HOMES, ids=lambda home: home.name)
+def table(request, tmp_path):
+    """Rows around three centres, some entries exactly zero, in one home after the other."""
+    rng = np.random.default_rng(7)
+    X = CENTRES[rng.integers(0, 3, 400)] + rng.standard_normal((400, 3))
+    X[rng.random((400, 3)) < 0.1] = 0.0
+    X = X.astype(np.float32).astype(float)  # held exactly in every home
+    s = rng.integers(1, 9, 400) / 4.0
+    return X, s, request.param.build(X, X[:, 0], s, tmp_path)
+
+
+def rows_of(block):
+    """The rows in float64, as an array of their own library."""
+    return double(block.X.toarray() if is_sparse(block.X) else block.X)
+
+
+def test_a_step_of_k_means(table):
+    X, s, blocks = table
+
+    def stat(block):
+        rows = rows_of(block)
+        C = like(CENTRES, rows)
+        weight = double(block.weight)
+        D = (rows**2).sum(1)[:, None] - 2 * rows @ C.T + (C**2).sum(1)
+        nearest = host(D.argmin(1))
+        Z = like(np.eye(3)[nearest], rows) * weight[:, None]
+        return Totals(host(Z.T @ rows), host(Z.sum(0)), float((Z * D).sum()))
+
+    sums, weights, cost = blocks.reduce(stat)
+    centres, want, price = naive.lloyd_step(X, s, CENTRES)
+    np.testing.assert_allclose(sums / weights[:, None], centres, rtol=1e-13)
+    np.testing.assert_allclose(weights, want, rtol=1e-14)
+    assert cost == pytest.approx(price, rel=1e-12)
+
+
+def test_a_step_of_a_gaussian_mixture(table):
+    X, s, blocks = table
+    shares = np.array([0.3, 0.3, 0.4])
+    covariances = np.array([np.eye(3), np.diag([2.0, 1.0, 1.0]), np.eye(3) + 0.3])
+
+    def stat(block):
+        rows, weight = rows_of(block), double(block.weight)
+        joint = []
+        for share, mean, covariance in zip(shares, CENTRES, covariances, strict=True):
+            L = np.linalg.cholesky(covariance)
+            U = (rows - like(mean, rows)) @ like(np.linalg.inv(L).T, rows)
+            level = np.log(share) - np.log(np.diag(L)).sum() - 1.5 * np.log(2 * np.pi)
+            joint.append(host(level - 0.5 * (U**2).sum(1)))
+        joint = np.stack(joint, 1)
+        total = logsumexp(joint)
+        R = np.exp(joint - total[:, None]) * host(weight)[:, None]
+        # A component is the moments of all rows, each with its responsibility as weight.
+        parts = [Moments.of_rows(rows, like(R[:, k], rows)) for k in range(3)]
+        return Totals(*parts, float(host(weight) @ total))
+
+    *parts, likelihood = blocks.reduce(stat)
+    mass, centres, spread, want = naive.em_step(X, s, shares, CENTRES, covariances)
+    total = sum(part.weight for part in parts)
+    np.testing.assert_allclose([part.weight / total for part in parts], mass, rtol=1e-12)
+    np.testing.assert_allclose([part.mean for part in parts], centres, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose([part.covariance for part in parts], spread, rtol=1e-10, atol=1e-11)
+    assert likelihood == pytest.approx(want, rel=1e-12)
+
+
+def test_principal_directions(table):
+    X, s, blocks = table
+    values, vectors = np.linalg.eigh(blocks.reduce(Moments.of).covariance)
+    want, directions = naive.principal_directions(X, s)
+    np.testing.assert_allclose(values[::-1], want, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(np.sum(vectors[:, ::-1] * directions, 0)), 1.0, rtol=1e-12)

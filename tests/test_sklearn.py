@@ -1,0 +1,80 @@
+"""scikit-learn's own checks, all of them, with no expected failure."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fenchel
+from fenchel import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge, RidgeCV
+
+ESTIMATORS = [
+    LinearRegression(),
+    LinearRegression(fit_intercept=False),
+    Ridge(),
+    Ridge(alpha=0.01, fit_intercept=False),
+    RidgeCV(),
+    LogisticRegression(),
+    LogisticRegression(solver="newton-cg", tol=0.0),
+    LogisticRegression(solver="gradient-descent", C=0.1, max_iter=5000),
+    LogisticRegression(fit_intercept=False, class_weight="balanced"),
+    LogisticRegressionCV(Cs=3, cv=3),
+]
+KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
+    "check_param_validation",
+    "check_dataframe_column_names_consistency",
+    "check_estimators_data_not_an_array",
+]
+
+
+def test_every_estimator_is_checked() -> None:
+    from sklearn.base import BaseEstimator
+
+    public = {
+        name
+        for name in dir(fenchel)
+        if inspect.isclass(getattr(fenchel, name))
+        and issubclass(getattr(fenchel, name), BaseEstimator)
+    }
+    assert public == {type(e).__name__ for e in ESTIMATORS}
+
+
+@pytest.mark.filterwarnings("ignore::fenchel.NotCertified")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_common_checks(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", KEPT_BY_SKLEARN)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_checks_that_sklearn_keeps(estimator, name) -> None:
+    check = getattr(estimator_checks, name)
+    if name == "check_estimators_data_not_an_array":
+        rng = np.random.default_rng(0)
+        check(type(estimator).__name__, estimator, rng.normal(size=(30, 3)), np.arange(30) % 2, None)
+    else:
+        check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_works_in_pipelines_searches_and_clones(estimator) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = (X[:, 0] + rng.normal(size=90) > 0).astype(int)
+    parameter = {"alpha", "C"} & set(estimator.get_params())
+    pipe = make_pipeline(StandardScaler(), clone(estimator)).fit(X, y)
+    assert np.isfinite(pipe.score(X, y))
+    if parameter:
+        name = parameter.pop()
+        search = GridSearchCV(clone(estimator), {name: [0.1, 1.0]}, cv=3).fit(X, y)
+        assert search.best_params_[name] in (0.1, 1.0)
