@@ -15,7 +15,7 @@ from fenchel.data.blocks import Block
 from fenchel.data.cache import Cache, Column, FileBlocks, Mapped, Source, TableFileError
 from fenchel.data.faults import NO_WEIGHT, check_shape, fault
 from fenchel.data.readers import ParquetReader, Reader, TextReader
-from fenchel.data.table import float_type
+from fenchel.data.table import as_type, float_type
 
 Series = Any  # a polars column
 _TEXT = {".csv": ",", ".tsv": "\t"}
@@ -160,10 +160,10 @@ def _parse(
                 cache.rewrite_y(lambda old: old.astype(dtype))
             y = _target(reader, cache.n_rows, frame[picked.target], kind, labels) if kind else None
             if y is not None and y.dtype.kind == "f":
-                y = y.astype(dtype, copy=False)
+                y = as_type(y, dtype)
             weight = None
             if picked.weight is not None:
-                weight = reader.numbers(frame[picked.weight]).astype(dtype)
+                weight = as_type(reader.numbers(frame[picked.weight]), dtype)
             total += _weight_of(path, Block(cache.n_rows, X, y, weight), picked.features)
             cache.append(X, y=y, weight=weight)
         if cache.n_rows == 0:
@@ -258,11 +258,10 @@ def _scan_npy(
         step = max(1, _STEP // (8 * len(names)))
         for lo in range(0, len(raw), step):
             block = cut(Block(lo, rows.array[lo : lo + step]))
-            X = block.X.astype(kind)
-            y, s = block.y, block.weight
+            X, y, s = as_type(block.X, kind), block.y, block.weight
             if y is not None and y.dtype.kind == "f":
-                y = y.astype(kind)
-            s = None if s is None else s.astype(kind)
+                y = as_type(y, kind)
+            s = None if s is None else as_type(s, kind)
             total += check(Block(lo, X, y, s))
             cache.append(X, y=y, weight=s)
             rows.release_all()

@@ -20,7 +20,7 @@ from fenchel.data.table import stack_columns
 
 Polars = Any  # the module, or what it makes
 Batch = tuple[NDArray[Any], Polars]  # some rows of X, and the other columns beside them
-_STEP = 2**25  # bytes of rows held while a Parquet file is parsed
+_STEP = 2**24  # bytes of rows held while a Parquet file is parsed
 _SLAB = 2**23  # bytes of text parsed at a time
 _HEAD = 2**20  # bytes of text that the types of columns are told from
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
@@ -113,7 +113,8 @@ class ParquetReader(Reader):
         super().__init__(pl, path)
         with self.reading():
             self._groups = row_groups(path)
-            schema = pl.read_parquet_schema(path)
+            self._table = pl.scan_parquet(path, glob=False)
+            schema = self._table.collect_schema()
         self.types = {name: self.kind(dtype) for name, dtype in schema.items()}
         self.rows = sum(group.rows for group in self._groups)
 
@@ -153,7 +154,7 @@ class ParquetReader(Reader):
                     frame = self._fetch(part, piece.start + lo, min(most, rows - lo))
                     for j, name in enumerate(part):
                         file.seek(((place + j) * rows + lo) * dtype.itemsize)
-                        file.write(self.numbers(frame[name]).astype(dtype, copy=False).data)
+                        file.write(self.stack(frame, [name], dtype).data)
                 place += len(part)
         most = max(1, _STEP // (8 * place))
         with open(path, "rb") as file:
@@ -168,8 +169,7 @@ class ParquetReader(Reader):
 
     def _fetch(self, names: Sequence[str], start: int, rows: int) -> Polars:
         with self.reading():
-            table = self.pl.scan_parquet(self.path, glob=False)
-            frame = table.select(names).slice(start, rows).collect()
+            frame = self._table.select(names).slice(start, rows).collect()
         if frame.height != rows:
             raise TableFileError(f"{self.path} holds fewer rows than it says: write it again")
         return frame

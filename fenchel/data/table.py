@@ -151,8 +151,13 @@ def _dense(X: Any) -> NDArray[Any]:
         A = _numbers(A)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever lies under the mask
         A = np.where(np.ma.getmaskarray(X), np.nan, A)
-    with np.errstate(over="ignore"):  # what overflows is reported as infinity, with its place
-        return np.ascontiguousarray(A, dtype=float_type(A.dtype))
+    return as_type(A, float_type(A.dtype))
+
+
+def as_type(A: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """A in C order and of this type; what overflows is infinity, which the check then names."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(A, dtype=dtype)
 
 
 def _numbers(A: NDArray[Any]) -> NDArray[np.float64]:
@@ -242,10 +247,11 @@ def stack_columns(columns: list[NDArray[Any]], dtype: Any = None) -> NDArray[Any
     out = np.empty((len(columns[0]), len(columns)), dtype=dtype or common_type(columns))
     # Tiles that stay in the cache: a column at a time would fetch every line of `out` once each.
     step = max(64, 2**17 // len(columns))
-    for lo in range(0, len(out), step):
-        rows = out[lo : lo + step]
-        for j, values in enumerate(columns):
-            rows[:, j] = values[lo : lo + step]
+    with np.errstate(over="ignore"):  # what overflows is reported as infinity, with its place
+        for lo in range(0, len(out), step):
+            rows = out[lo : lo + step]
+            for j, values in enumerate(columns):
+                rows[:, j] = values[lo : lo + step]
     return out
 
 

@@ -60,7 +60,8 @@ def _remote(
             s = None if block.weight is None else host(block.weight)
             return Totals(np.bincount(block.y, s, minlength=len(classes)))
 
-        each = _each(class_weight, classes, blocks.reduce(count)[0])
+        known = classes if y is not None or X.classes is None else X.classes[classes.astype(int)]
+        each = _each(class_weight, known, blocks.reduce(count)[0])
 
     def target(block: Block) -> Block:
         codes, s = block.y, block.weight
@@ -69,6 +70,8 @@ def _remote(
         t = codes if len(classes) > 2 else 2.0 * codes - 1.0
         return Block(block.start, block.X, follow(t, block.X), s)
 
+    if y is None and X.classes is not None:  # the file's labels were coded when it was read
+        classes = X.classes[classes.astype(int)]
     return classes, blocks.map(target)
 
 

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,7 +16,7 @@ from fenchel.convex.margin import Logistic
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import host, sigmoid, softmax
+from fenchel.data.arrays import host, logsumexp, sigmoid, softmax, softplus
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.base import scores_out
 from fenchel.models.classes import class_rows
@@ -38,16 +39,12 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         """P(class | x) for each class, in the order of `classes_`."""
         z = self.decision_function(X)
-        if z.ndim == 2:
-            return softmax(z)
-        p = sigmoid(z)
-        stack = np.stack if isinstance(z, np.ndarray) else _torch_stack
-        return stack([1.0 - p, p], 1)
+        return softmax(z) if z.ndim == 2 else _beside(sigmoid(-z), sigmoid(z))
 
     def predict_log_proba(self, X: Any) -> Any:
-        """log P(class | x)."""
-        p = self.predict_proba(X)
-        return np.log(p) if isinstance(p, np.ndarray) else p.log()
+        """log P(class | x), from the scores: finite however certain the model is."""
+        z = self.decision_function(X)
+        return z - logsumexp(z)[:, None] if z.ndim == 2 else _beside(-softplus(z), -softplus(-z))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; of two, the second where the score is above zero."""
@@ -60,10 +57,8 @@ class LogisticClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _torch_stack(parts: list[Any], axis: int) -> Any:
-    from array_api_compat import array_namespace
-
-    return array_namespace(parts[0]).stack(parts, axis=axis)
+def _beside(first: Any, second: Any) -> Any:
+    return array_namespace(first).stack([first, second], axis=1)
 
 
 class LogisticRegression(LogisticClassifier):

@@ -19,7 +19,8 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Blocks
 from fenchel.models.base import is_remote
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
-from fenchel.solve.leave_one_out import LeftOut, left_out
+from fenchel.solve.leave_one_out import is_wide, left_out
+from fenchel.solve.nonnegative import nonnegative
 from fenchel.solve.ridge import Ridges, form_for, ridge
 from fenchel.solve.squares import unscale
 from fenchel.solve.survey import survey
@@ -49,7 +50,7 @@ class Ridge(LinearRegressor):
         Relative duality gap to reach.
     solver : scikit-learn's names are accepted and all mean "auto"
     positive : bool
-        True is not supported.
+        Whether no coefficient may be negative.
     random_state : ignored, nothing is random
 
     Attributes
@@ -57,7 +58,7 @@ class Ridge(LinearRegressor):
     coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
     n_iter_ : array of one int for each target
         Solves: one, and one more for every correction.
-    solver_ : "primal", "dual" or "newton-cg"
+    solver_ : "primal", "dual", "newton-cg" or "least squares"
         The form that was used.
     certificate_ : Certificate
         On the objective above, summed over the targets.
@@ -111,11 +112,12 @@ class Ridge(LinearRegressor):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
-        if self.positive:
-            raise ValueError("positive=True is not supported: use scipy.optimize.nnls")
         blocks = target_rows(self, X, y, sample_weight)
-        steps = 100 if self.max_iter is None else self.max_iter
-        found = ridge(blocks, self.alpha, self.fit_intercept, tol=self.tol, max_steps=steps)
+        if self.positive:
+            found = nonnegative(blocks, self.alpha, self.fit_intercept, self.tol)
+        else:
+            steps = 100 if self.max_iter is None else self.max_iter
+            found = ridge(blocks, self.alpha, self.fit_intercept, tol=self.tol, max_steps=steps)
         _set(self, found, blocks)
         self.n_iter_ = found.steps
         self.solver_ = found.form
@@ -232,8 +234,7 @@ class RidgeCV(LinearRegressor):
                 f"not: leave {what} out"
             )
         form = form_for(blocks)
-        tall = not blocks.local or blocks.n_rows > blocks.n_cols
-        rows, found = survey(blocks, tall or form == "primal")
+        rows, found = survey(blocks, form == "primal" or not is_wide(blocks))
         left = left_out(rows, found, alphas, self.fit_intercept, self.gcv_mode)  # type: ignore[arg-type]
         if not whole:
             scores, power = -left.squares(rows) / blocks.n_rows, 2 * found.exponent

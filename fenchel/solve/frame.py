@@ -236,3 +236,14 @@ def residuals(frame: Frame, w: Twofold, b: Twofold, precise: bool) -> Callable[[
         )
 
     return twofold if precise else plain
+
+
+def images(frame: Frame, F: Floats, shift: Floats) -> Callable[[Block], Moments]:
+    """The statistic of the rows F'x - shift, each computed precisely and rounded once."""
+
+    def stat(block: Block) -> Moments:
+        X, _, s = frame.rows(block)
+        Z = Sliced.of(X).forward(Twofold.of(like(F, X))).plus(-like(shift, X)).hi
+        return joint_moments(Z, Z[:, :0], s)
+
+    return stat

@@ -33,6 +33,7 @@ _SPARSE_LIMIT = 4000  # up to here a sparse table may yet be solved directly
 _DENSE_LIMIT = 16000  # beyond, the Gram matrix takes more than 2 GiB
 _ITERATIVE = 1e4  # the condition number up to which a small gradient means a small error
 _SMALL = 2**16  # values; below, twice the precision costs milliseconds and is always taken
+_ROOT = 2**22  # products; below, standard errors are refined too
 _PLAIN = 1e-11  # the relative error up to which plain residuals are good enough
 _STEPS = 12
 
@@ -69,6 +70,8 @@ def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
         method = "orthogonal"
         triangle = blocks.reduce(Triangle.of(survey.frame, survey.columns.mean, intercept))
         factor = triangle_factor(triangle, survey.columns, d, intercept, survey.free)
+        if blocks.n_rows * d * d <= _ROOT and factor.rank == d:
+            factor = factor.refine(blocks, survey.frame)
     w = Twofold.of(factor.start)
     mean = survey.columns.mean[d:]
     b = Twofold.of(mean - factor.mean.hi @ w.hi if intercept else 0.0 * mean)
@@ -107,7 +110,7 @@ def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
         w.hi,
         b.hi,
         rss,
-        bound=max(0.0, float(rss.sum() - gain.sum())),
+        least=np.maximum(rss - gain, 0.0),
         rounding=_rounding(survey, factor, w.hi, b.hi, rss, gain, precise),
         rank=factor.rank,
         intercept=intercept,
@@ -210,7 +213,7 @@ def _dual(blocks: Blocks, intercept: bool) -> LeastSquares | None:
         found.w,
         found.b,
         rss,
-        bound=0.0,
+        least=0.0 * rss,
         rounding=0.0,
         rank=survey.n_rows - int(intercept),
         intercept=intercept,
@@ -240,7 +243,7 @@ def _iterative(blocks: Blocks, intercept: bool) -> tuple[LeastSquares, bool]:
         found.w,
         found.b,
         found.rss,
-        bound=max(0.0, float(found.rss.sum() - slope.sum())),
+        least=np.maximum(found.rss - slope, 0.0),
         rounding=float(8.0 * _ULP * found.rss.sum()),
         rank=None,
         intercept=intercept,

@@ -31,6 +31,7 @@ Mode = Literal["auto", "eigen", "svd"] | None
 # Eigenvalues of a Gram matrix are wrong by some EPS of the largest. Where that shows in λ + α,
 # singular values of the rows, whose errors are not squared, take their place.
 _SHARE = 1e-8
+_FEW = 256  # rows
 _WIDTH = 1024  # errors of a row made at a time
 
 
@@ -52,7 +53,7 @@ def left_out(
     blocks: Blocks, found: Survey, alphas: Floats, intercept: bool, mode: Mode = None
 ) -> LeftOut:
     """The decomposition for a table: of d x d numbers, or n x n for wide tables in memory."""
-    wide = blocks.n_rows <= blocks.n_cols and blocks.local
+    wide = is_wide(blocks)
     size = blocks.n_rows if wide else blocks.n_cols
     need, have = 5 * 8 * size**2, free_memory()
     if need > have:
@@ -65,11 +66,31 @@ def left_out(
     return kind.of(blocks, found, alphas, intercept, mode)
 
 
+def is_wide(blocks: Blocks) -> bool:
+    """Whether n x n numbers serve better: the smaller size, or a table so small that a row may
+    well have all the say in a coefficient, where 1 - hᵢ would lose its digits."""
+    return blocks.local and blocks.n_rows <= max(blocks.n_cols, _FEW)
+
+
 def _enough(values: Floats, alphas: Floats, mode: Mode) -> bool:
     """Whether eigenvalues in ascending order are good enough for every penalty."""
     if mode == "svd":
         return False
     return mode == "eigen" or bool(values[0] + alphas.min() > _SHARE * values[-1])
+
+
+def _jacobi(R: Floats) -> tuple[Floats, Floats, Floats]:
+    """R = L diag(σ) V': each σ right to its own digits, however unlike the columns are.
+
+    Reference: Drmač, Veselić, New fast and accurate Jacobi SVD algorithm, 2008.
+    """
+    short = max(0, R.shape[1] - len(R))
+    R = np.concatenate([R, np.zeros((short, R.shape[1]))])
+    values, left, vectors, work, _, info = linalg.lapack.dgejsv(R, joba=0)
+    if info != 0:
+        left, values, across = linalg.svd(R, full_matrices=False, check_finite=False)
+        return left, values, np.ascontiguousarray(across.T)
+    return left, values * (work[0] / work[1]), vectors
 
 
 def _chunks(targets: int, width: int) -> Iterator[slice]:
@@ -97,9 +118,9 @@ class Tall(LeftOut):
             cross = vectors.T @ cross
         else:
             R, right = triangle(blocks, found, intercept)
-            left, root, across = linalg.svd(R, full_matrices=False, check_finite=False)
-            values, vectors = root**2, np.ascontiguousarray(across.T)
-            cross = root[:, None] * (left.T @ right)
+            left, root, vectors = _jacobi(R)
+            values = root**2
+            cross = root[:, None] * (left[: len(right)].T @ right)
         mean, d = found.mean if intercept else 0.0 * found.mean, found.d
         share = 1.0 / found.weight if intercept else 0.0
         values = np.maximum(values, 0.0)
@@ -185,7 +206,9 @@ class Wide(LeftOut):
             if intercept:  # a column for the empty direction makes it the first
                 side = 2.0 * float(np.linalg.norm(rows)) * root / np.linalg.norm(root)
                 rows = np.column_stack([rows, side])
-            vectors, singular, _ = linalg.svd(rows, full_matrices=False, check_finite=False)
+            whole_base = rows.shape[0] > rows.shape[1]  # the directions that no column reaches
+            vectors, singular, _ = linalg.svd(rows, full_matrices=whole_base, check_finite=False)
+            singular = np.append(singular, np.zeros(vectors.shape[1] - len(singular)))
             values, vectors = singular[int(intercept) :] ** 2, vectors[:, int(intercept) :]
         y = host(double(whole.y)).reshape(n, -1)
         image = vectors.T @ (root[:, None] * (y - mean[d:]))

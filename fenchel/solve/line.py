@@ -59,6 +59,9 @@ def descend(
             return there, found
         if found.value <= seen.value + noise:
             after = abs(float(np.vdot(gradient(problem, there, found), p)))
-            return (there, found) if after <= 0.9 * slope else None
+            if after <= 0.9 * slope:
+                return there, found
+            if t * slope <= noise:
+                return None
         t *= 0.5
     return None

@@ -82,6 +82,9 @@ class Newton(Solver):
     def _sample(self, problem: Problem) -> Problem | None:
         n, d = problem.design.n_rows, problem.design.dimension
         rows = max(n // 8, 8 * (d + 1), 2048)
+        assert isinstance(problem.design, MatrixDesign)
+        if not problem.design.blocks.local:  # what comes to the driver must not grow with n
+            rows = max(min(rows, 2**23 // (d + 1)), 8 * (d + 1), 2048)
         if not self.sample or 3 * rows > n:
             return None
         return problem.sampled(rows)

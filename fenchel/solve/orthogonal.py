@@ -6,16 +6,16 @@ A factor proposes corrections; how good it must be is decided by who measures th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, host, is_sparse
-from fenchel.data.blocks import Block, tree_sum
+from fenchel.data.blocks import Block, Blocks, tree_sum
 from fenchel.data.moments import Moments
-from fenchel.solve.frame import Columns, Floats, Frame
+from fenchel.solve.frame import Columns, Floats, Frame, images
 from fenchel.solve.twofold import Twofold
 
 # The Gram matrix has the square of the condition number; below this its inverse, hence the
@@ -94,6 +94,7 @@ class Factor:
     intercept: bool
     start: Floats  # (d, K) the solution before any refinement
     level: float  # share of the constant's square length outside the span; 0 with an intercept
+    refined: tuple[Floats, Floats] | None = None  # what `refine` found: root and lever
 
     @property
     def rank(self) -> int:
@@ -179,10 +180,36 @@ class Factor:
 
     def root(self) -> Floats:
         """F (d, r) with F F' = (X̃'SX̃)⁻¹ over the kept columns, zero in the dropped ones."""
+        if self.refined is not None:
+            return self.refined[0]
         F = np.zeros((len(self.unit), self.rank))
         inverse = sla.solve_triangular(self.R, np.eye(self.rank), check_finite=False)
         F[self.kept] = inverse / self.unit[self.kept, None]
         return F
+
+    def lever(self, F: Floats) -> Floats:
+        """F'm, the intercept's part in the covariance."""
+        return self.mean.hi @ F if self.refined is None else self.refined[1]
+
+    def refine(self, blocks: Blocks, frame: Frame) -> Factor:
+        """The factor with a root good to the last digits, whatever the condition number.
+
+        X̃F has nearly orthonormal columns, so the Cholesky factor L of their Gram matrix is
+        accurate, and F L⁻ᵀ is the root that F should be.
+
+        Reference: Yamamoto, Nakatsukasa, Yanagisawa, Fukaya, Roundoff error analysis of the
+        CholeskyQR2 algorithm, 2015.
+        """
+        F = self.root()
+        shift = self.lever(F)
+        moments = blocks.reduce(images(frame, F, shift))
+        square = moments.scatter
+        if not self.intercept:
+            square = square + moments.weight * np.outer(moments.mean, moments.mean)
+        L = sla.cholesky(square, lower=True)
+        root = sla.solve_triangular(L, F.T, lower=True).T
+        lever = sla.solve_triangular(L, shift + moments.mean, lower=True)
+        return replace(self, refined=(root, lever))
 
 
 def _outer(m: Floats, level: Twofold) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ minimise over (w, b):  Σᵢ sᵢ (yᵢ - xᵢ·w - b)² + α|w|²
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, NotCertified
 from fenchel.convex.distance import Square
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import EPS, Problem
@@ -29,7 +30,7 @@ from fenchel.solve.survey import Survey, recentred, survey
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
-Form = Literal["primal", "dual", "newton-cg"]
+Form = Literal["primal", "dual", "newton-cg", "least squares"]
 _DENSE = 8192  # columns, or rows, whose products make a matrix that is worth holding
 _SPARSE = 1024
 
@@ -79,9 +80,11 @@ def ridge(
     α = 0 is least squares. known: what `survey` has told about the rows, where that was asked.
     """
     form = form or form_for(blocks)
+    if not np.any(alpha):
+        return _free(least_squares(blocks, intercept), tol)
     rows, found = known or survey(blocks, form == "primal")
-    table = _Table(blocks, rows, found, intercept, form)
-    alphas = _each(alpha, found.targets)
+    table = Table(rows, found, intercept, form)
+    alphas = each_target(alpha, found.targets)
     w, b = np.zeros((found.d, found.targets)), np.zeros(found.targets)
     steps = np.ones(found.targets, np.int32)
     histories, converged = [], True
@@ -89,9 +92,9 @@ def ridge(
         columns = np.flatnonzero(alphas == value)
         # A penalty below the rounding errors of the squares is none, if the proof agrees.
         if value <= 1e-24 * found.square[: found.d].max():
-            free = least_squares(_pick(blocks, columns, found.flat), intercept)
+            free = least_squares(chosen_targets(blocks, columns, found.flat), intercept)
             proof = squares_certificate(free, float(value))
-            if value == 0.0 or proof.relative_gap <= tol:
+            if value == 0.0 or proof.relative_gap <= min(tol, 1e-12):
                 w[:, columns] = free.coef.reshape(found.d, -1)
                 b[columns] = free.intercept
                 steps[columns] += free.refinements
@@ -109,11 +112,30 @@ def ridge(
     return Ridges(w, b, found.flat, history, converged, steps, form)
 
 
+def _free(found: LeastSquares, tol: float) -> Ridges:
+    w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
+    proof = squares_certificate(found)
+    steps = np.full(len(b), found.refinements + 1, np.int32)
+    flat, closed = found.coef.ndim == 1, proof.relative_gap <= tol
+    if not closed:
+        warn_open(proof, tol)
+    return Ridges(w, b, flat, (proof,), closed, steps, "least squares")
+
+
+def warn_open(proof: Certificate, tol: float) -> None:
+    """The warning of a fit without steps whose certificate has not closed."""
+    warnings.warn(
+        f"relative gap {proof.relative_gap:.2g}, asked tol={tol:.2g}: scale the columns, drop "
+        "dependent ones, or loosen tol",
+        NotCertified,
+        stacklevel=4,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class _Table:
+class Table:
     """The rows as the problems see them: y scaled and large means taken off where need be."""
 
-    blocks: Blocks
     rows: Blocks
     found: Survey
     intercept: bool
@@ -141,7 +163,7 @@ class _Table:
 
     def problem(self, alpha: float, columns: Columns) -> tuple[Problem, Solver]:
         rows, found = self.base
-        design = MatrixDesign(_pick(rows, columns, found.flat))
+        design = MatrixDesign(chosen_targets(rows, columns, found.flat))
         targets = len(columns) if len(columns) > 1 else None
         problem = Problem(Square(), L2(alpha / found.weight), design, self.intercept, targets)
         return problem, self._solver(alpha, columns)
@@ -173,7 +195,8 @@ class _Table:
         return whole.scaled(scale) if scale * whole.value < np.inf else whole
 
 
-def _each(alpha: Any, targets: int) -> Floats:
+def each_target(alpha: Any, targets: int) -> Floats:
+    """α for each target, from one for all of them or one for each."""
     alphas = np.ravel(np.asarray(alpha, np.float64))
     if len(alphas) not in (1, targets):
         raise ValueError(
@@ -183,7 +206,7 @@ def _each(alpha: Any, targets: int) -> Floats:
     return np.broadcast_to(alphas, targets)
 
 
-def _pick(blocks: Blocks, columns: Columns, flat: bool) -> Blocks:
+def chosen_targets(blocks: Blocks, columns: Columns, flat: bool) -> Blocks:
     """The table with some of its targets; a single one as a vector."""
     if flat:
         return blocks

@@ -54,7 +54,7 @@ class LeastSquares:
     tss_origin: Floats  # Σ s y² of each target
     has_constant: bool  # an intercept, or columns that span one
     exponent: int
-    scale: Floats  # √(rss / dof), the residual standard deviation; NaN if dof = 0
+    scale: Floats  # √(least rss / dof), the residual standard deviation; NaN if dof = 0
     _scale: Floats = field(repr=False)  # the same in the frame
     _frame: Frame = field(repr=False)
     _factor: Factor | None = field(repr=False)
@@ -86,7 +86,7 @@ class LeastSquares:
         """The standard error of the intercept, scale √(1/W + m'(X̃'SX̃)⁺m)."""
         if self._factor is None or not self._factor.intercept:
             return np.full_like(self.intercept, np.nan)
-        lever = self._factor.mean.hi @ self._root
+        lever = self._factor.lever(self._root)
         length = np.sqrt(1.0 / self._factor.weight + lever @ lever)
         return unscale(length * self._scale, self._frame.target)
 
@@ -113,18 +113,19 @@ class Survey:
         b: Floats,
         rss: Floats,
         *,
-        bound: float,
+        least: Floats,
         rounding: float,
         rank: int | None,
         intercept: bool,
         factor: Factor | None = None,
         **facts: Any,
     ) -> LeastSquares:
-        """The solution w (d, K), b (K,) of the frame in the units of the table."""
+        """w (d, K) and b (K,) of the frame in the units of the table; least: the bounds of rss."""
         d, frame = len(w), self.frame
         square, origin = self.columns.square[d:], self.columns.origin[d:]
         dof = 0 if rank is None else max(0, self.n_rows - rank - int(intercept))
-        spread = np.sqrt(rss / dof) if dof else np.full_like(rss, np.nan)
+        # Rounding the coefficients may cost more than rounding their sum of squares.
+        spread = np.sqrt(least / dof) if dof else np.full_like(rss, np.nan)
         power = 2 * frame.target + frame.weight
         top = float(origin.max())
         room = top == 0.0 or -930 < np.log2(top) + power < 1000
@@ -140,7 +141,7 @@ class Survey:
             coef=shape(unscale(w, (frame.target - frame.column)[:, None])),
             intercept=shape(unscale(b, frame.target)),
             value=float(sums(rss.sum())),
-            bound=float(sums(np.asarray(bound))),
+            bound=float(sums(least.sum())),
             rounding=float(sums(np.asarray(rounding))),
             rank=rank,
             n_rows=self.n_rows,

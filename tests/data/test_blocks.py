@@ -240,4 +240,4 @@ def test_sparse_blocks_are_slices():
     for block in blocks:
         rows = slice(block.start, block.start + block.n_rows)
         assert (X[rows] != block.X).nnz == 0
-        assert np.shares_memory(block.X.data, X.data)
+        assert np.shares_memory(block.X.data, blocks.whole.X.data)

@@ -1,0 +1,187 @@
+"""Linear least squares to full accuracy, with what inference needs."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.blocks import Blocks
+from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
+from fenchel.solve.least_squares import LeastSquares, least_squares
+from fenchel.solve.nonnegative import nonnegative
+from fenchel.solve.ridge import squares_certificate, warn_open
+
+Floats = NDArray[np.float64]
+_SINGULAR = 1000  # the largest min(n, d) whose singular values are worth their time
+
+
+class RankDeficient(UserWarning):
+    """Some columns are combinations of others; the message names them."""
+
+
+class LinearRegression(LinearRegressor):
+    """Least squares: min over (w, b) of Σ sᵢ (yᵢ - xᵢ·w - b)².
+
+    scikit-learn's parameters and objective, to the accuracy of the data: ill-conditioned columns
+    are orthogonalised and the answer is refined in twice the working precision. No column is
+    dropped in silence: where some depend on others the coefficients are those of least norm, and
+    `RankDeficient` names the columns.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default True
+    copy_X : ignored, X is never changed
+    tol : float, default 1e-6
+        Relative gap up to which `converged_` is true; the solver always goes as far as it can.
+    n_jobs : ignored
+        Passes over the data use every core: see `fenchel.data.threads`.
+    positive : bool
+        Whether no coefficient may be negative.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
+    rank_ : int
+        Of the columns, centred if there is an intercept; not set where conjugate gradients were
+        used (sparse tables of thousands of columns) or with positive=True.
+    singular_ : array of min(n, d)
+        Singular values of the same columns times √sᵢ, largest first; not set above 1000 of them.
+    coef_std_, intercept_std_, residual_std_ : arrays or floats, None where undefined
+        Standard errors and the residual standard deviation √(rss / degrees of freedom), weights
+        taken as inverse variances.
+    r2_ : float or array, None with positive=True
+        1 - rss/tss, about the mean if there is an intercept or columns that span one.
+    certificate_ : Certificate
+        On the objective above, summed over the targets.
+    converged_ : bool
+        Whether the certificate's relative gap is at most tol.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel import LinearRegression
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> model = LinearRegression().fit(X, [2.1, 3.9, 6.1, 7.9])
+    >>> model.coef_.round(3), model.coef_std_.round(3)
+    (array([1.96]), array([0.057]))
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "fit_intercept": ["boolean"],
+        "copy_X": ["boolean"],
+        "n_jobs": [None, Integral],
+        "positive": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
+        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        blocks = target_rows(self, X, y, sample_weight)
+        for name in ("rank_", "singular_"):
+            vars(self).pop(name, None)
+        if self.positive:
+            self._fit_positive(blocks)
+        else:
+            self._fit_free(blocks)
+        self.converged_ = bool(self.certificate_.relative_gap <= self.tol)
+        return self
+
+    def _fit_free(self, blocks: Blocks) -> None:
+        found = least_squares(blocks, self.fit_intercept)
+        flat = found.coef.ndim == 1
+        w, b = found.coef.reshape(blocks.n_cols, -1), np.atleast_1d(found.intercept)
+        set_coefficients(self, w, b, flat, blocks.dtype, ravel=False)
+        self.certificate_ = squares_certificate(found)
+        known = found.dof > 0 and found.method in ("gram", "orthogonal")
+        self.coef_std_ = found.bse.T if known else None
+        self.intercept_std_ = _number(found.intercept_bse) if known and self.fit_intercept else None
+        self.residual_std_ = _number(found.scale) if found.dof > 0 else None
+        # Nothing to explain and nothing left of it.
+        self.r2_ = _number(np.where(np.isfinite(found.r2), found.r2, 1.0))
+        if found.rank is not None:
+            self.rank_ = found.rank
+        singular = _singular(blocks, found, self.fit_intercept)
+        if singular is not None:
+            self.singular_ = singular
+        if self.certificate_.relative_gap > self.tol:
+            warn_open(self.certificate_, self.tol)
+        if found.dependent:
+            warnings.warn(_dependence(blocks, found), RankDeficient, stacklevel=4)
+
+    def _fit_positive(self, blocks: Blocks) -> None:
+        found = nonnegative(blocks, 0.0, self.fit_intercept, self.tol)
+        set_coefficients(self, found.w, found.b, found.flat, blocks.dtype, ravel=False)
+        self.certificate_ = found.certificate
+        self.coef_std_ = self.intercept_std_ = self.residual_std_ = self.r2_ = None
+
+
+def _number(x: Any) -> Any:
+    """A float for a single target, an array for several."""
+    return float(x) if np.ndim(x) == 0 else np.asarray(x)
+
+
+def _singular(blocks: Blocks, found: LeastSquares, intercept: bool) -> Floats | None:
+    """The singular values of √s (x - m), or None where they would cost more than the fit."""
+    size = min(blocks.n_rows, blocks.n_cols)
+    if size > _SINGULAR:
+        return None
+    if found.method in ("gram", "orthogonal"):
+        values = 1.0 / linalg.svdvals(found.root)[::-1] if found.rank else np.zeros(0)
+    elif found.method == "dual":
+        held = blocks.gather()
+        X = double(held.X)
+        X = host(X.toarray() if is_sparse(X) else X)
+        s = np.ones(len(X)) if held.weight is None else host(held.weight)
+        if intercept:
+            X = X - s @ X / s.sum()
+        with np.errstate(over="ignore", under="ignore"):
+            values = linalg.svdvals(np.sqrt(s)[:, None] * X)
+    else:
+        return None
+    return np.append(values, np.zeros(max(0, size - len(values))))[:size]
+
+
+def _dependence(blocks: Blocks, found: LeastSquares) -> str:
+    """Which columns depend on which, in one sentence."""
+
+    def say(column: int, others: tuple[int, ...]) -> str:
+        if not others:
+            return f"{blocks.column(column)} is constant"
+        several = ", ".join(blocks.column(k) for k in others[:5])
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        return f"{blocks.column(column)} is a combination of {several}{more}"
+
+    parts = [say(*pair) for pair in found.dependent[:5]]
+    more = len(found.dependent) - len(parts)
+    tail = f"; and {more} more" if more else ""
+    return (
+        f"rank {found.rank} of {blocks.n_cols} columns: {'; '.join(parts)}{tail}. The coefficients "
+        "are those of least norm; drop the columns named to make them unique"
+    )
+
+
+__all__ = ["LinearRegression", "RankDeficient"]
