@@ -39,7 +39,7 @@ _ROOMS = {
     "fenchel.solve.newton": ("Newton",),
     "fenchel.solve.conjugate": ("NewtonCG",),
     "fenchel.solve.descent": ("GradientDescent", "convergence_profile"),
-    "fenchel.models.least": ("LinearRegression",),
+    "fenchel.models.least": ("LinearRegression", "RankDeficient"),
     "fenchel.models.ridge": ("Ridge", "RidgeCV"),
     "fenchel.models.logistic": ("LogisticRegression",),
     "fenchel.models.path": ("LogisticRegressionCV",),

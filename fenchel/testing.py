@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.convex import loss_laws, penalty_laws
+from fenchel.convex import loss_laws, penalty_laws, problem_laws
 from fenchel.convex.laws import obey
 from fenchel.convex.loss import Loss
 from fenchel.convex.margin import Exponential
 from fenchel.convex.penalty import Penalty
+from fenchel.convex.problem import Problem
 from fenchel.data.laws import check_blocks
 
-__all__ = ["check_blocks", "check_loss", "check_penalty"]
+__all__ = ["check_blocks", "check_certificate", "check_loss", "check_penalty"]
 
 
 def check_loss(loss: Loss, *, reach: float | None = None, seed: int = 0) -> None:
@@ -86,6 +87,36 @@ def check_penalty(penalty: Penalty, *, seed: int = 0) -> None:
     obey(penalty, penalty_laws.LAWS, seed=seed)
     for kin in _kins():
         obey(penalty, (penalty_laws.kin,), *kin, seed=seed)
+
+
+def check_certificate(problem: Problem, *, seed: int = 0) -> None:
+    """Check that a problem's certificates are proofs.
+
+    At points near and far no gap is negative, and no bound exceeds any value: that of the same
+    point, of another, or of the best that proximal steps and a blind search find; at the optimum
+    of a smooth loss value and bound meet; both follow from the definitions, written out in numpy.
+
+    Parameters
+    ----------
+    problem : Problem
+        A few dozen rows: the search evaluates the objective thousands of times.
+    seed : int, default 0
+        Seed of the random points.
+
+    Raises
+    ------
+    AssertionError
+        With the law, the problem and the numbers that break it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel import L2, Logistic, MatrixDesign, Problem, as_blocks
+    >>> from fenchel.testing import check_certificate
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
+    >>> check_certificate(Problem(Logistic(), L2(0.1), MatrixDesign(as_blocks(X, y))))
+    """
+    obey(problem, problem_laws.LAWS, seed=seed)
 
 
 def _kins() -> Iterator[tuple[str, Callable[[Any], Any], type[np.floating[Any]]]]:

@@ -14,7 +14,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fenchel.data.arrays import Array
+from fenchel.data.arrays import Array, host
 from fenchel.data.blocks import Totals
 from fenchel.data.design import MatrixDesign, Point
 
@@ -70,7 +70,7 @@ def kronecker(problem: Problem, point: Point, centre: Floats) -> Kronecker:
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
         P = loss.curvature(y, scores[0])
         sP = P if s is None else P * s[:, None]
-        return 0.0 * P[:, :1], Totals(np.asarray(sP.T @ P, np.float64), np.asarray(sP.sum(0)))
+        return 0.0 * P[:, :1], Totals(host(sP.T @ P), host(sP.sum(0)))
 
     scatter = design.gram(point, bent, centre if problem.intercept else None)
     total = max(scatter[d, d], 1e-300)

@@ -125,8 +125,13 @@ class Logistic(Margin):
 
     def phi_star(self, t: Array) -> Array:
         xp = array_namespace(t)
-        a = (-t).clip(0.0, 1.0)
-        return xp.where(a == -t, xlogx(a) + xlogx(1.0 - a), xp.inf)
+        a = -t
+        inside = bool(xp.min(a) >= 0.0) and bool(xp.max(a) <= 1.0) if a.shape[0] else True
+        if not inside:  # rarely: the two sweeps are cheaper than choosing entry by entry
+            a = a.clip(0.0, 1.0)
+        value = xlogx(a)
+        value += xlogx(1.0 - a)
+        return value if inside else xp.where(a == -t, value, xp.inf)
 
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         xp = array_namespace(z)

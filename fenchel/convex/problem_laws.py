@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fenchel.convex.laws import require
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem, is_free
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
@@ -37,19 +37,22 @@ def _noise(problem: Problem, value: float) -> float:
 
 def ordered(problem: Problem, rng: Random) -> None:
     """No bound lies above any value: of the same point, of another, or of the best one found."""
-    points = [*_random_points(problem, rng), brute_force(problem, descent(problem)[0])]
+    best, attained = descent(problem)
+    best = best if attained else brute_force(problem, best)
+    points = [*_random_points(problem, rng), best]
     proofs = [problem.certify(point) for point in points]
     for proof in proofs:
         require(problem, "the gap is not negative", proof.gap >= -_noise(problem, proof.value))
-    best = min(proof.value for proof in proofs)
+    least = min(proof.value for proof in proofs)
     top = max(proof.bound for proof in proofs)
-    holds = top <= best + _noise(problem, best)
-    require(problem, "no bound exceeds the best value", holds, bound=top, value=best)
+    holds = top <= least + _noise(problem, least)
+    require(problem, "no bound exceeds the best value", holds, bound=top, value=least)
 
 
 def closed(problem: Problem, rng: Random) -> None:
     """At the optimum of a smooth loss, where there is one, value and bound meet."""
-    if not math.isfinite(problem.loss.smoothness):
+    joint = isinstance(problem.penalty, NonNegative) and problem.outputs is not None
+    if not math.isfinite(problem.loss.smoothness) or joint:  # there the bound is that of θ = 0
         return
     point, attained = descent(problem)
     if not attained:
@@ -94,7 +97,7 @@ def _times(s: Any, theta: Any) -> Any:
     return s * theta if theta.ndim == 1 else s[:, None] * theta
 
 
-def descent(problem: Problem, steps: int = 2000) -> tuple[Point, bool]:
+def descent(problem: Problem, steps: int = 1000) -> tuple[Point, bool]:
     """Accelerated proximal gradient steps with restarts, and whether they came to a halt.
 
     Reference: Beck and Teboulle, A fast iterative shrinkage-thresholding algorithm for linear

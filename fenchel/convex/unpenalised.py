@@ -282,6 +282,7 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     step, w = found.step[0], point[0]
     if setting.T is not None:
         step = setting.T @ step
+    if setting.T is not None and not setting.given:
         value = problem.evaluate(point, exact=True).value * total
     # The scores are right to about EPS Σ |x||w|, and so are value and bound.
     spread = (setting.lengths @ (np.abs(w) + np.abs(w + step))).sum() + 2.0 * np.abs(point[1]).sum()

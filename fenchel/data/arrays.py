@@ -40,9 +40,11 @@ def softmax(z: Array) -> Array:
 
 
 def xlogx(x: Array) -> Array:
-    """x log x with 0 log 0 = 0; NaN for x < 0."""
+    """x log x for x ≥ 0, with 0 log 0 = 0."""
     xp = array_namespace(x)
-    return x * xp.log(xp.where(x == 0, 1.0, x))
+    value = xp.log(x.clip(float(xp.finfo(x.dtype).smallest_normal), None))
+    value *= x
+    return value
 
 
 def host(x: Array) -> NDArray[Any]:

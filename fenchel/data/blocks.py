@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from typing import Any
 
@@ -77,7 +77,7 @@ def _set_blas(lib: Any, count: int) -> None:
 
 
 @lru_cache(maxsize=1)
-def _keep_pages() -> None:
+def keep_pages() -> None:
     """Let the C library keep the memory of a block's temporary arrays from block to block.
 
     glibc returns free memory beyond twice the largest array freed so far; each block would then
@@ -132,11 +132,14 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    # A pass begun inside a statistic runs on the thread it is in: were it to wait for this pool,
+    return ThreadPoolExecutor(workers, thread_name_prefix="fenchel")
+
+
+def _alone(work: Callable[[Any], Statistic], item: Any) -> Statistic:
+    # A pass begun inside a statistic runs on the thread it is in: were it to wait for the pool,
     # every thread could wait for the others.
-    return ThreadPoolExecutor(
-        workers, thread_name_prefix="fenchel", initializer=_THREADS.set, initargs=(1,)
-    )
+    _THREADS.set(1)
+    return work(item)
 
 
 def ordered(
@@ -150,7 +153,8 @@ def ordered(
     waiting: deque[Future[Statistic]] = deque()
     try:
         for item in items:
-            waiting.append(pool.submit(work, item))
+            # In the caller's context, so that numpy.errstate reaches the threads.
+            waiting.append(pool.submit(copy_context().run, _alone, work, item))
             if len(waiting) > workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -293,7 +297,7 @@ class Numbered(Blocks):
             with one_blas_thread():
                 return tree_sum(self.visit(i, stat) for i in range(first, min(first + run, count)))
 
-        _keep_pages()
+        keep_pages()
         with one_blas_thread():
             return tree_sum(ordered(subtree, range(0, count, run), workers))
 
@@ -338,8 +342,11 @@ class InMemory(Numbered):
         for lo in range(0, self.n_rows, self.rows):
             ptr = X.indptr[lo : min(lo + self.rows, self.n_rows) + 1]
             inside = slice(int(ptr[0]), int(ptr[-1]))
-            arrays = (X.data[inside], X.indices[inside], ptr - ptr[0])
-            parts.append(csr_array(arrays, shape=(len(ptr) - 1, self.n_cols)))
+            # Not csr_array((data, indices, indptr)): of a slice that makes a copy.
+            part = csr_array((len(ptr) - 1, self.n_cols), dtype=X.dtype)
+            part.data, part.indices, part.indptr = X.data[inside], X.indices[inside], ptr - ptr[0]
+            part.has_canonical_format = X.has_canonical_format
+            parts.append(part)
         return parts
 
     def block(self, i: int) -> Block:

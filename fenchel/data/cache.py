@@ -43,7 +43,7 @@ class Source:
     def of(cls, path: Path) -> Source:
         try:
             if path.is_dir():
-                raise TableFileError(f"{path} is a directory: give the file in it that to read")
+                raise TableFileError(f"{path} is a directory: name a file in it")
             with open(path, "rb") as file:
                 about = os.fstat(file.fileno())
                 ends = hashlib.blake2b(file.read(_ENDS), digest_size=16)

@@ -33,9 +33,8 @@ def cluster_blocks(X: Any, y: Any = None, weight: Any = None) -> ClusterBlocks:
         None if values is None else _beside(values, what, filled)
         for values, what in ((y, "y"), (weight, "sample_weight"))
     ]
-    rows, *others = _parts(collection, *beside)
-    held = [part for part, m in zip(rows, lengths, strict=True) if m]
-    targets, weights = (part or [None] * len(filled) for part in others)
+    held = [part for part, m in zip(_parts(collection), lengths, strict=True) if m]
+    targets, weights = ([None] * len(filled) if v is None else _parts(v) for v in beside)
     chunks = [_Chunk(*parts) for parts in zip(filled, held, targets, weights, strict=True)]
     sparse = names is None and issparse(collection._meta)
     blocks = ClusterBlocks(chunks, names, np.dtype(dtype), sparse, int(collection.shape[1]))
@@ -86,10 +85,10 @@ class ClusterBlocks(Blocks):
         lengths = [chunk.n_rows for chunk in self._chunks]
         chunks = self._chunks
         if y is not None:
-            (parts,) = _parts(_beside(y, "y", lengths))
+            parts = _parts(_beside(y, "y", lengths))
             chunks = [replace(c, y=v) for c, v in zip(chunks, parts, strict=True)]
         if weight is not None:
-            (parts,) = _parts(_beside(weight, "sample_weight", lengths))
+            parts = _parts(_beside(weight, "sample_weight", lengths))
             chunks = [replace(c, weight=v) for c, v in zip(chunks, parts, strict=True)]
         blocks = ClusterBlocks(chunks, self.names, self.dtype, self._sparse, self.n_cols)
         blocks.check()
@@ -142,7 +141,8 @@ def _leaf(stat: Callable[[Block], Statistic], *chunk: Any) -> Statistic:
 def _cut(dtype: np.dtype[Any], start: int, n_rows: int, X: Any, y: Any, weight: Any) -> InMemory:
     """A computed chunk as blocks."""
     values, _ = table(X)
-    values = values.astype(dtype, copy=False)
+    if values.dtype != dtype:
+        values = values.astype(dtype)
     for part, what in ((values, "X"), (y, "y"), (weight, "sample_weight")):
         if part is not None and part.shape[0] != n_rows:
             raise ValueError(
@@ -180,12 +180,18 @@ def _sized(X: Any) -> Any:
     return X.compute_chunk_sizes()
 
 
+def _array(frame: Any) -> Any:
+    """The columns of a dataframe, or the values of a series, as an array."""
+    # `to_dask_array` warns of strings, which as objects are just what is wanted.
+    shape = (0,) if frame.ndim == 1 else (0, len(frame.columns))
+    return frame.map_partitions(np.asarray, meta=np.empty(shape, dtype=object))
+
+
 def _beside(values: Any, what: str, lengths: list[int]) -> Any:
     """A target or weight cut like the rows: a dask array, or a list of arrays."""
     n = sum(lengths)
     if is_dask(values):
-        array = values if _is_array(values) else values.to_dask_array(lengths=True)
-        array = _sized(array)
+        array = _sized(values if _is_array(values) else _array(values))
         if array.shape[0] != n:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {n} rows and "
@@ -201,22 +207,11 @@ def _beside(values: Any, what: str, lengths: list[int]) -> Any:
     return [held[end - m : end] for m, end in zip(lengths, ends, strict=True)]
 
 
-def _parts(*collections: Any) -> list[list[Delayed]]:
-    """Each collection as the list of its chunks; arrays optimised together, so they share work."""
-    from dask import optimize
-
-    here = [c for c in collections if c is not None and not isinstance(c, list)]
-    # Only arrays: of a dataframe, `optimize` (dask 2026.8) forgets which columns were chosen.
-    shared = iter(optimize(*(c for c in here if _is_array(c))))
-    out: list[list[Delayed]] = []
-    for collection in collections:
-        if collection is None:
-            out.append([])
-        elif isinstance(collection, list):
-            out.append(collection)
-        elif _is_array(collection):
-            parts = next(shared).to_delayed(optimize_graph=False)
-            out.append(parts.ravel().tolist())
-        else:
-            out.append(collection.to_delayed())
-    return out
+def _parts(collection: Any) -> list[Delayed]:
+    """The chunks of a collection."""
+    if isinstance(collection, list):
+        return collection
+    if not _is_array(collection):
+        return collection.to_delayed()
+    # Not optimised: that would fuse the source of X and y into each, and compute it twice.
+    return collection.to_delayed(optimize_graph=False).ravel().tolist()

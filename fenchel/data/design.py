@@ -17,6 +17,7 @@ from fenchel.data.table import total_weight
 
 Floats = NDArray[np.float64]
 Point = tuple[Floats, Any]  # (w, b): an element of H, or K of them as columns, and the intercepts
+HELD = 2**24  # scores kept between two sweeps at one point
 Curve = Callable[[Array, Array], Array]
 Bend = Callable[[Array, Array], Array]
 Rows = Callable[[Array, list[Array], Array | None], tuple[Array, Totals]]
@@ -98,13 +99,41 @@ class MatrixDesign(Design):
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
 
+    @cached_property
+    def _last(self) -> dict[str, Any]:
+        """The scores of the last point swept in float64: a proof follows an evaluation."""
+        return {}
+
+    def _held(self, point: Point, exact: bool) -> dict[int, Array]:
+        """Scores by block, made by the last sweep if it was at this very point."""
+        size = self.n_rows * (1 if point[0].ndim == 1 else point[0].shape[1])
+        if not self.blocks.local or size > HELD or not (exact or self.blocks.dtype == np.float64):
+            return {}
+        last = self._last.get("point")
+        if last is None or not np.array_equal(last[0], point[0]) or np.any(last[1] != point[1]):
+            # A copy, and one entry: neither a caller who changes w in place nor another thread can
+            # make these scores those of another point.
+            last = self._last["point"] = (np.array(point[0]), np.array(point[1]), {})
+        held: dict[int, Array] = last[2]
+        return held
+
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
+        held = self._held(points[0], exact)
+
+        def first(block: Block, X: Array) -> Array:
+            z = held.get(block.start)
+            if z is None:
+                z = forward(X, points[0][0])
+                z += like(points[0][1], X)
+                held[block.start] = z
+            return z
+
         def stat(block: Block) -> Totals:
             X, y, s = block.X, block.y, block.weight
             if exact:
                 X = double(X)
                 s = None if s is None else double(s)
-            scores = [forward(X, w) + like(b, X) for w, b in points]
+            scores = [first(block, X), *(forward(X, w) + like(b, X) for w, b in points[1:])]
             r, sums = rows(y, scores, s)
             return Totals(host(adjoint(X, r)), host(r.sum(0)), *sums)
 
@@ -278,7 +307,8 @@ def in_single(blocks: Blocks) -> Blocks:
         if not 1e-15 < size < 1e15:
             return blocks
     else:
-        low, high = whole.X.min(axis=0), whole.X.max(axis=0)
+        few = whole.X[:: max(1, len(whole.X) // 2048)]
+        low, high = few.min(axis=0), few.max(axis=0)
         spread, size = high - low, np.maximum(np.abs(low), np.abs(high))
         moving = spread > 0.0
         if not (spread[moving] > 1e-3 * size[moving]).all() or not (size < 1e15).all():

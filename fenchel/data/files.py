@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import Block
+from fenchel.data.blocks import Block, keep_pages, one_blas_thread
 from fenchel.data.cache import Cache, Column, FileBlocks, Mapped, Source, TableFileError
 from fenchel.data.faults import NO_WEIGHT, check_shape, fault
-from fenchel.data.readers import ParquetReader, Reader, TextReader
+from fenchel.data.readers import Batch, ParquetReader, Reader, TextReader
 from fenchel.data.table import as_type, float_type
 
 Series = Any  # a polars column
@@ -66,6 +67,7 @@ def scan(
     ...         print(table.n_rows, table.n_cols, table.reduce(lambda block: block.y.sum()))
     4 2 26.0
     """
+    keep_pages()
     path = Path(path)
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
@@ -133,7 +135,8 @@ class _Picked:
 
 def _weight_of(path: Path, block: Block, names: Sequence[str]) -> float:
     """Σ weights of the rows, after a look at every value."""
-    found = fault(block, names)
+    with one_blas_thread():  # the threads of BLAS would spin on, and slow the parser down
+        found = fault(block, names)
     if found is not None:
         raise ValueError(f"{path}: {found}")
     return float(block.n_rows if block.weight is None else block.weight.sum(dtype=np.float64))
@@ -154,7 +157,8 @@ def _parse(
     kind = types[picked.target] if picked.target is not None else ""
     try:
         cache.room(reader.rows)
-        for X, frame in reader.batches(picked.features, picked.others, dtype, cache.path):
+        batches = reader.batches(picked.features, picked.others, dtype, cache.path)
+        for X, frame in _ahead(batches):
             if picked.target is not None and types[picked.target] != kind:
                 kind = types[picked.target]  # whole numbers so far, and now a fraction
                 cache.rewrite_y(lambda old: old.astype(dtype))
@@ -171,13 +175,22 @@ def _parse(
         _check_total(path, total)
         classes = None
         if kind == "text":
-            classes = np.array(sorted(labels), dtype=object)
-            code = np.argsort(np.argsort(np.array(list(labels), dtype=object)))
+            classes = np.array(sorted(labels))
+            code = np.searchsorted(classes, list(labels))  # by order of appearance, until now
             cache.rewrite_y(lambda old: code[old])
         return cache.blocks(classes)
     except BaseException:
         cache.discard()
         raise
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches, each parsed while the one before it is checked and written."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
 
 
 def _target(

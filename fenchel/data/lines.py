@@ -22,30 +22,43 @@ def slabs(stream: BinaryIO, size: int) -> Iterator[bytes]:
     """The stream in pieces of about `size` bytes, each of whole lines.
 
     A doubled quote inside quotes counts twice, so a line ends where the number of quotes before
-    it is even.
+    it is even. Empty lines at the end of the stream are left out.
     """
-    rest = b""
-    while chunk := stream.read(size):
-        rest += chunk
-        cut = _last_end(rest)
+    held = bytearray(size)
+    filled = 0
+    while True:
+        count = stream.readinto(memoryview(held)[filled:])  # type: ignore[attr-defined]
+        if not count:
+            break
+        filled += count
+        cut = _last_end(held, filled)
         if cut:
-            yield rest[:cut]
-            rest = rest[cut:]
-        elif len(rest) > _LONGEST:
+            yield bytes(memoryview(held)[:cut])
+            held[: filled - cut] = held[cut:filled]
+            filled -= cut
+        elif filled > _LONGEST:
             raise ValueError(
                 f"a line is longer than {_LONGEST >> 20} MiB: perhaps a quote is not closed, or "
                 "lines do not end in a line feed"
             )
+        if filled == len(held):
+            held.extend(bytes(len(held)))
+    rest = bytes(memoryview(held)[:filled]).rstrip(b"\r\n")
     if rest:
         yield rest
 
 
-def _last_end(slab: bytes) -> int:
-    """Just behind the last line end outside quotes; 0 if there is none."""
-    cut = slab.rfind(b"\n") + 1
+def _last_end(slab: bytearray, filled: int) -> int:
+    """Just behind the last line that ends outside quotes and is not empty; 0 if there is none."""
+    cut = slab.rfind(b"\n", 0, filled) + 1
     odd = slab.count(b'"', 0, cut) % 2
     while cut and odd:
         before = slab.rfind(b"\n", 0, cut - 1) + 1
         odd ^= slab.count(b'"', before, cut) % 2
         cut = before
+    while cut:  # whether empty lines are the last is not known yet: they wait
+        end = cut - 1 - slab.endswith(b"\r\n", 0, cut)
+        if end and slab[end - 1] != 10:
+            break
+        cut = end
     return cut

@@ -226,20 +226,16 @@ class TextReader(Reader):
         pl = self.pl
         of = {"bool": pl.Boolean, "text": pl.String, "int": pl.Int64}
         keep = [i for i, name in enumerate(self._names) if names is None or name in names]
-        frame = pl.read_csv(
-            slab,
-            has_header=False,
-            separator=self._separator,
-            columns=keep,
-            infer_schema_length=None,
-            schema=None if types is None else {n: of.get(types[n], pl.Float64) for n in types},
-        )
-        if types is None and frame.width != len(self._names):
-            raise TableFileError(
-                f"{self.path} has {len(self._names)} columns in its header and {frame.width} in "
-                "the rows below: write it again"
-            )
-        return frame.rename(dict(zip(frame.columns, (self._names[i] for i in keep), strict=True)))
+        how: dict[str, Any] = {"infer_schema_length": None}
+        if types is not None:
+            kinds = (of.get(kind, pl.Float64) for kind in types.values())
+            how = {"schema": {str(i): kind for i, kind in enumerate(kinds)}}
+        # Under a header of our own, so that a short first line is not taken for the whole width.
+        mark = self._separator.encode()
+        header = mark.join(str(i).encode() for i in range(len(self._names)))
+        frame = pl.read_csv(header + b"\n" + slab, separator=self._separator, columns=keep, **how)
+        frame.columns = [self._names[i] for i in keep]
+        return frame
 
     def batches(
         self, features: Sequence[str], others: Sequence[str], dtype: np.dtype[Any], scratch: Path
@@ -250,7 +246,7 @@ class TextReader(Reader):
             while (slab := self._next(parts)) is not None:
                 if first:
                     slab, first = first_line(slab)[1], False
-                if slab.strip():
+                if slab and not slab.isspace():
                     frame = self._parsed(slab, names, others, start)
                     start += frame.height
                     yield self.stack(frame, features, dtype), frame

@@ -155,9 +155,13 @@ def _dense(X: Any) -> NDArray[Any]:
 
 
 def as_type(A: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """A in C order and of this type; what overflows is infinity, which the check then names."""
+    """A in C order and of this type; what overflows is infinity, which the check then names.
+
+    Aligned too: numpy multiplies arrays that are not (they come out of messages between workers)
+    by other code than BLAS, which rounds otherwise.
+    """
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(A, dtype=dtype)
+        return np.require(A, dtype, ("C", "A"))
 
 
 def _numbers(A: NDArray[Any]) -> NDArray[np.float64]:
@@ -194,8 +198,8 @@ def _sparse(X: Any) -> csr_array:
     index = np.int32 if max(A.nnz, A.shape[1]) < 2**31 else np.int64
     # Built anew: assigning to A would let scipy share and mark the caller's arrays.
     out = csr_array(A.shape, dtype=kind)
-    out.data, out.indices = A.data.astype(kind, copy=False), A.indices.astype(index, copy=False)
-    out.indptr = A.indptr.astype(index, copy=False)
+    out.data, out.indices = as_type(A.data, kind), as_type(A.indices, index)
+    out.indptr = as_type(A.indptr, index)
     return out
 
 
@@ -265,7 +269,7 @@ def follow(values: NDArray[Any], X: Array) -> Array:
 
         moved = array_namespace(X).asarray(np.ascontiguousarray(values), device=X.device)
         return moved.to(X.dtype) if values.dtype.kind == "f" else moved
-    return values.astype(X.dtype, copy=False) if values.dtype.kind == "f" else values
+    return as_type(values, X.dtype if values.dtype.kind == "f" else values.dtype)
 
 
 def total_weight(blocks: Blocks) -> float:

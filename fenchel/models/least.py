@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class LinearRegression(LinearRegressor):
         Of the columns, centred if there is an intercept; not set where conjugate gradients were
         used (sparse tables of thousands of columns) or with positive=True.
     singular_ : array of min(n, d)
-        Singular values of the same columns times √sᵢ, largest first; not set above 1000 of them.
+        Singular values of the same columns times √sᵢ, largest first; not set for more than 1000.
     coef_std_, intercept_std_, residual_std_ : arrays or floats, None where undefined
         Standard errors and the residual standard deviation √(rss / degrees of freedom), weights
         taken as inverse variances.
@@ -74,7 +74,7 @@ class LinearRegression(LinearRegressor):
     (array([1.96]), array([0.057]))
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "fit_intercept": ["boolean"],
         "copy_X": ["boolean"],
         "n_jobs": [None, Integral],
@@ -102,7 +102,7 @@ class LinearRegression(LinearRegressor):
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = target_rows(self, X, y, sample_weight)
         for name in ("rank_", "singular_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.positive:
             self._fit_positive(blocks)
         else:
@@ -150,7 +150,7 @@ def _singular(blocks: Blocks, found: LeastSquares, intercept: bool) -> Floats | 
     if size > _SINGULAR:
         return None
     if found.method in ("gram", "orthogonal"):
-        values = 1.0 / linalg.svdvals(found.root)[::-1] if found.rank else np.zeros(0)
+        values = _reciprocals(found.root) if found.rank else np.zeros(0)
     elif found.method == "dual":
         held = blocks.gather()
         X = double(held.X)
@@ -162,7 +162,16 @@ def _singular(blocks: Blocks, found: LeastSquares, intercept: bool) -> Floats | 
             values = linalg.svdvals(np.sqrt(s)[:, None] * X)
     else:
         return None
+    if not np.isfinite(values).all():  # columns more unlike than float64 can hold
+        return None
     return np.append(values, np.zeros(max(0, size - len(values))))[:size]
+
+
+def _reciprocals(F: Floats) -> Floats:
+    """1/σ for the singular values of F, each right to its own digits."""
+    values, _, _, work, _, _ = linalg.lapack.dgejsv(F, joba=0, jobu=3, jobv=3)
+    with np.errstate(divide="ignore"):
+        return np.asarray(work[1] / work[0] / values)[::-1]
 
 
 def _dependence(blocks: Blocks, found: LeastSquares) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -177,9 +178,9 @@ class LogisticRegression(LogisticClassifier):
         start = self._last(problem) if self.warm_start else None
         self.separation_ = None
         solution = self._solve(problem, start)
-        point = keep_precision(problem, solution, blocks.dtype)
+        solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
-        set_point(self, point, len(self.classes_), blocks.dtype)
+        set_point(self, solution.point, len(self.classes_), blocks.dtype)
         self.certificate_ = solution.certificate.scaled(factor)
         self.history_ = tuple(c.scaled(factor) for c in solution.history)
         self.converged_ = solution.converged
@@ -237,10 +238,18 @@ def log_problem(design: MatrixDesign, n_classes: int, C: float, intercept: bool)
     return Problem(loss, L2(lam), design, intercept)
 
 
-def keep_precision(problem: Problem, solution: Solution, dtype: np.dtype[Any]) -> Point:
-    """The point in the precision of the input."""
-    w, b = solution.point
-    return w.astype(dtype), np.asarray(b, dtype=dtype)
+def in_precision(problem: Problem, solution: Solution, dtype: Any, tol: float) -> Solution:
+    """The solution rounded to the precision of the input, and the certificate of what is left."""
+    if dtype == np.float64 or not solution.converged:
+        return solution
+    w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in solution.point)
+    point = (w, b if b.ndim else float(b))
+    proved = problem.certify(point)
+    done = solution.certificate
+    final = replace(proved, steps=done.steps, seconds=done.seconds)
+    return replace(
+        solution, point=point, certificate=final, converged=final.relative_gap <= tol
+    )
 
 
 def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:

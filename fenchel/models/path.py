@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.problem import Problem
+from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.classes import class_rows
@@ -22,6 +23,7 @@ from fenchel.models.logistic import (
     PEERS,
     SOLVERS,
     LogisticClassifier,
+    in_precision,
     log_problem,
     set_point,
 )
@@ -172,7 +174,7 @@ class LogisticRegressionCV(LogisticClassifier):
     def _folds(self, blocks: Blocks, X: Any, y: Any) -> list[Fold]:
         if blocks.local:
             labels = blocks.gather().y
-            splitter = check_cv(self.cv, np.asarray(labels), classifier=True)
+            splitter = check_cv(self.cv, host(labels), classifier=True)
             return memory_folds(blocks, splitter)
         return stratified_folds(blocks, len(self.classes_), self.cv)
 
@@ -211,6 +213,7 @@ class LogisticRegressionCV(LogisticClassifier):
                     start=point,
                     callback=show,
                 )
+            solution = in_precision(problem, solution, blocks.dtype, self.tol)
             point, proved = solution.point, solution.certificate
             self.n_iter_ = np.array([solution.steps], dtype=np.int32)
         else:

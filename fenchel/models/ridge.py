@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,13 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _raise_for_params, _routing_enabled
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Blocks
@@ -77,7 +82,7 @@ class Ridge(LinearRegressor):
     (True, True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "fit_intercept": ["boolean"],
         "copy_X": ["boolean"],
@@ -169,10 +174,10 @@ class RidgeCV(LinearRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = RidgeCV(alphas=[1e-3, 1e-2, 1e-1, 1]).fit(X, y)
     >>> model.alpha_, round(-model.best_score_)
-    (0.01, 3003)
+    (0.01, 3000)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alphas": ["array-like", Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -233,8 +238,8 @@ class RidgeCV(LinearRegressor):
                 f"{what} needs the leave-one-out error of every row in memory, and these rows are "
                 f"not: leave {what} out"
             )
-        form = form_for(blocks)
-        rows, found = survey(blocks, form == "primal" or not is_wide(blocks))
+        form, wide = form_for(blocks), is_wide(blocks)
+        rows, found = survey(blocks, form == "primal" or not wide)
         left = left_out(rows, found, alphas, self.fit_intercept, self.gcv_mode)  # type: ignore[arg-type]
         if not whole:
             scores, power = -left.squares(rows) / blocks.n_rows, 2 * found.exponent
@@ -326,8 +331,12 @@ class RidgeCV(LinearRegressor):
     def get_metadata_routing(self) -> MetadataRouter:
         """Which arguments of `fit` go to the scorer and to the splitter."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
-        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        router.add(
+            scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score")
+        )
+        return router.add(
+            splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
 
 
 class Predicted(RegressorMixin, BaseEstimator):

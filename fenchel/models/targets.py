@@ -45,13 +45,11 @@ def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
         target = target.astype(np.float64)
     if target.ndim == 2 and target.shape[1] == 0:
         raise ValueError(f"y has no column: shape {target.shape}")
-    try:
-        with np.errstate(over="raise"):
-            return rows_in(estimator, X, target, sample_weight)
-    except FloatingPointError as error:
-        raise ValueError(
-            "y or sample_weight holds numbers beyond float32, the type of X: give X in float64"
-        ) from error
+    blocks = rows_in(estimator, X, target, sample_weight)
+    top = np.finfo(blocks.dtype).max
+    if blocks.dtype != np.float64 and (np.abs(target.astype(np.float64)) > top).any():
+        raise ValueError(f"y holds numbers beyond {blocks.dtype}, the type of X: give X in float64")
+    return blocks
 
 
 def set_coefficients(

@@ -31,7 +31,6 @@ Mode = Literal["auto", "eigen", "svd"] | None
 # Eigenvalues of a Gram matrix are wrong by some EPS of the largest. Where that shows in λ + α,
 # singular values of the rows, whose errors are not squared, take their place.
 _SHARE = 1e-8
-_FEW = 256  # rows
 _WIDTH = 1024  # errors of a row made at a time
 
 
@@ -53,7 +52,16 @@ def left_out(
     blocks: Blocks, found: Survey, alphas: Floats, intercept: bool, mode: Mode = None
 ) -> LeftOut:
     """The decomposition for a table: of d x d numbers, or n x n for wide tables in memory."""
-    wide = is_wide(blocks)
+    kind: type[Wide | Tall] = Wide if is_wide(blocks) else Tall
+    return kind.of(blocks, found, alphas, intercept, mode)
+
+
+def is_wide(blocks: Blocks) -> bool:
+    """Whether n x n numbers are the fewer; they need the rows in memory.
+
+    Refuses what has no room, before anything is made.
+    """
+    wide = blocks.local and blocks.n_rows <= blocks.n_cols
     size = blocks.n_rows if wide else blocks.n_cols
     need, have = 5 * 8 * size**2, free_memory()
     if need > have:
@@ -62,14 +70,7 @@ def left_out(
             f"{need / 2**30:.1f} GiB, and {have / 2**30:.1f} GiB are free: give cv= a number of "
             "folds"
         )
-    kind: type[Wide | Tall] = Wide if wide else Tall
-    return kind.of(blocks, found, alphas, intercept, mode)
-
-
-def is_wide(blocks: Blocks) -> bool:
-    """Whether n x n numbers serve better: the smaller size, or a table so small that a row may
-    well have all the say in a coefficient, where 1 - hᵢ would lose its digits."""
-    return blocks.local and blocks.n_rows <= max(blocks.n_cols, _FEW)
+    return wide
 
 
 def _enough(values: Floats, alphas: Floats, mode: Mode) -> bool:
@@ -113,7 +114,7 @@ class Tall(LeftOut):
     @classmethod
     def of(cls, blocks: Blocks, found: Survey, alphas: Floats, intercept: bool, mode: Mode) -> Tall:
         A, cross = found.gram(intercept)
-        values, vectors = linalg.eigh(A, check_finite=False)
+        values, vectors = linalg.eigh(A, driver="evd", check_finite=False)
         if _enough(values, alphas, mode):
             cross = vectors.T @ cross
         else:
@@ -154,10 +155,8 @@ class Tall(LeftOut):
         """e (m, ·, A), some targets at a time."""
         m, A = int(X.shape[0]), len(self.alphas)
         V = like(self.vectors, X)
-        if is_sparse(X):
-            U = X @ V - self.mean @ self.vectors
-        else:
-            U = (X - like(self.mean, X)) @ V
+        # Sparse rows stay sparse; means taken off afterwards may cost them digits.
+        U = X @ V - self.mean @ self.vectors if is_sparse(X) else (X - like(self.mean, X)) @ V
         D = 1.0 / (self.values[:, None] + self.alphas)
         keep = (U * U) @ like(D, U)
         keep += self.share
@@ -198,7 +197,7 @@ class Wide(LeftOut):
         K = row_gram(whole.X, root, mean[:d] if intercept else None)
         if intercept:
             K += level(K, root)
-        values, vectors = linalg.eigh(K, overwrite_a=True, check_finite=False)
+        values, vectors = linalg.eigh(K, driver="evd", overwrite_a=True, check_finite=False)
         values, vectors = values[: n - intercept], vectors[:, : n - intercept]
         if len(values) and not _enough(values, alphas, mode):
             X = host(double(whole.X).toarray() if is_sparse(whole.X) else double(whole.X))
@@ -206,9 +205,7 @@ class Wide(LeftOut):
             if intercept:  # a column for the empty direction makes it the first
                 side = 2.0 * float(np.linalg.norm(rows)) * root / np.linalg.norm(root)
                 rows = np.column_stack([rows, side])
-            whole_base = rows.shape[0] > rows.shape[1]  # the directions that no column reaches
-            vectors, singular, _ = linalg.svd(rows, full_matrices=whole_base, check_finite=False)
-            singular = np.append(singular, np.zeros(vectors.shape[1] - len(singular)))
+            vectors, singular, _ = linalg.svd(rows, full_matrices=False, check_finite=False)
             values, vectors = singular[int(intercept) :] ** 2, vectors[:, int(intercept) :]
         y = host(double(whole.y)).reshape(n, -1)
         image = vectors.T @ (root[:, None] * (y - mean[d:]))
@@ -245,6 +242,6 @@ class Wide(LeftOut):
         D = 1.0 / (self.values[:, None] + self.alphas)
         diagonal = ((Q * Q) @ D)[:, None, :]
         for part in self._targets():
-            c = (D[:, None, :] * self.image[:, part, None]).reshape(len(D), -1)
-            c = (Q @ c).reshape(n, -1, A)
+            weighted = (D[:, None, :] * self.image[:, part, None]).reshape(len(D), -1)
+            c = (Q @ weighted).reshape(n, -1, A)
             yield np.divide(c, diagonal, out=np.zeros_like(c), where=diagonal > 0.0), c

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fenchel.convex.certificate import Certificate, NotCertified
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
+from fenchel.data.blocks import one_blas_thread
 from fenchel.data.design import Point
 from fenchel.solve.choose import choose
 from fenchel.solve.solver import Solver, State
@@ -39,6 +40,8 @@ class Solution:
         return self.certificate.steps
 
 
+# Worker threads of BLAS go on spinning after a product, in the way of the passes between them.
+@one_blas_thread()
 def minimise(
     problem: Problem,
     solver: Solver | str = "auto",

@@ -134,7 +134,7 @@ class Normal(Closed):
     def _corrected(self, problem: Problem, state: State) -> State:
         factor: Upper = state.memory
         w, b = _wide(state.point)
-        g, level, step = self._gradient(problem, factor, state.point, state.seen)
+        _, level, step = self._gradient(problem, factor, state.point, state.seen)
         if not problem.intercept:
             return self._at(problem, factor, w - step, b)
         return self._at(problem, factor, w - step, b - level + self.found.mean[: len(w)] @ step)

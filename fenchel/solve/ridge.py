@@ -81,13 +81,16 @@ def ridge(
     """
     form = form or form_for(blocks)
     if not np.any(alpha):
-        return _free(least_squares(blocks, intercept), tol)
+        whole = _free(least_squares(blocks, intercept), tol)
+        each_target(alpha, len(whole.b))
+        return whole
     rows, found = known or survey(blocks, form == "primal")
     table = Table(rows, found, intercept, form)
     alphas = each_target(alpha, found.targets)
     w, b = np.zeros((found.d, found.targets)), np.zeros(found.targets)
     steps = np.ones(found.targets, np.int32)
-    histories, converged = [], True
+    histories: list[tuple[Certificate, ...]] = []
+    converged = True
     for value in np.unique(alphas):
         columns = np.flatnonzero(alphas == value)
         # A penalty below the rounding errors of the squares is none, if the proof agrees.
@@ -203,6 +206,8 @@ def each_target(alpha: Any, targets: int) -> Floats:
             "Number of targets and number of penalties do not correspond: "
             f"{len(alphas)} != {targets}"
         )
+    if not ((alphas >= 0.0) & (alphas < np.inf)).all():
+        raise ValueError(f"alpha must be finite and not negative, got {alphas.tolist()}")
     return np.broadcast_to(alphas, targets)
 
 
@@ -224,8 +229,12 @@ def squares_certificate(found: LeastSquares, alpha: float = 0.0) -> Certificate:
     charged to the bound."""
     floor = EPS * float(np.sum(found.tss_origin))
     bound = max(found.bound - found.rounding, 0.0)
-    penalty = unscale(alpha * float(np.vdot(found.coef, found.coef)), -found.exponent)
-    value = found.value + float(penalty)
+    value = found.value
+    if alpha > 0.0:
+        half = found.exponent // 2
+        with np.errstate(over="ignore"):
+            penalty = np.sum(np.square(np.sqrt(alpha) * unscale(found.coef, -half)))
+        value += float(unscale(penalty, 2 * half - found.exponent))
     return Certificate(value, bound, found.kind, found.refinements, floor=floor)
 
 

@@ -57,7 +57,8 @@ class Survey:
 
     def size(self) -> Floats:
         """Σ s y² / W of each target."""
-        return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
+        with np.errstate(over="ignore"):
+            return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
 
 
 def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
@@ -68,8 +69,8 @@ def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
     found = _pass(blocks, scatter)
     d = blocks.n_cols
     if np.isfinite(found.square[:d]).all():
-        top = found.square[d:].max(initial=0.0)
-        if 1e-280 < top < _TOP or not (found.mean[d:].any() or top):
+        top = (found.weight * found.size()).max()
+        if 1e-280 < top < _TOP or not (top > 0.0 or found.mean[d:].any()):
             return blocks, found
     ranges: Ranges = blocks.reduce(Ranges.of)
     wide = np.flatnonzero(ranges.size > 1e150)
@@ -105,7 +106,7 @@ def _pass(blocks: Blocks, scatter: bool) -> Survey:
         return Totals(flat, moments)
 
     flat, sums = blocks.reduce(stat)
-    square = np.diagonal(sums.scatter).copy() if scatter else sums.square
+    square = np.maximum(np.diagonal(sums.scatter), 0.0) if scatter else sums.square
     return Survey(d, flat > 0, sums.weight, sums.mean, square, sums.scatter if scatter else None)
 
 

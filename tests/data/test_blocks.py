@@ -150,6 +150,15 @@ def test_a_pass_inside_a_pass_does_not_wait_for_itself():
     assert total == 9000**2
 
 
+def test_the_callers_errstate_reaches_the_threads():
+    blocks = cut(as_blocks(real(9000, 30)), 256)
+    with threads(2):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            blocks.reduce(lambda block: np.log(block.X * 0).sum())
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            blocks.reduce(lambda block: np.log(block.X * 0).sum())
+
+
 def test_blas_threads_are_restored_after_overlapping_passes():
     from threadpoolctl import threadpool_info
 

@@ -198,7 +198,11 @@ def test_text(tmp_path, content, message):
     fails(TableFileError, message, put(tmp_path / "t.csv", content))
 
 
-def test_short_lines_are_missing_values(tmp_path):
+def test_short_lines_are_missing_values(tmp_path, monkeypatch):
+    for size in (3, 5, 100):
+        monkeypatch.setattr("fenchel.data.readers._SLAB", size)
+        path = put(tmp_path / "t.csv", "a,b\n1,2\n\n3,4\n")
+        fails(ValueError, r"NaN .* row 1, column 0 \('a'\)", path)
     fails(ValueError, r"NaN .* row 1, column 1 \('b'\)", put(tmp_path / "t.csv", "a,b\n1,2\n3\n"))
 
 

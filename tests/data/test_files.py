@@ -154,10 +154,11 @@ def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
             ]  # fmt: skip
 
 
-def test_text_in_slabs(tmp_path, monkeypatch):
-    """Quoted line ends, CRLF, a byte order mark, no line end at the end: wherever a slab ends."""
+@pytest.mark.parametrize("end", ["", "\r\n", "\n\r\n\n"], ids=["none", "one", "empty lines"])
+def test_text_in_slabs(tmp_path, monkeypatch, end):
+    """Quoted line ends, CRLF, a byte order mark, any end of the file: wherever a slab ends."""
     rows = [(f'"a\n""{i}"', i, i / 3) for i in range(200)]
-    text = "label,n,x\r\n" + "\r\n".join(f"{a},{b},{c!r}" for a, b, c in rows)
+    text = "label,n,x\r\n" + "\r\n".join(f"{a},{b},{c!r}" for a, b, c in rows) + end
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     for size in (2, 17, 100, 10**6):

@@ -1,0 +1,194 @@
+"""Support vector machines: where the hinge's kink makes the gradient a poor dual point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.margin import Hinge
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.blocks import Block, free_memory
+from fenchel.data.design import GramDesign, MatrixDesign
+from fenchel.solve.interior import box_dual
+
+Floats = NDArray[np.float64]
+Kernel = Callable[[Any, Any], Floats]  # rows, columns ↦ k, both given by their numbers
+WIDEST = 4000  # columns for which the dual is solved
+TILE = 2**23  # entries of a kernel made at once
+
+
+def hinge_dual(problem: Problem) -> Floats | None:
+    """θ, one entry a row, that nearly maximises the dual of Σ s max(0, 1 - y x·w) + λ|w|²/2.
+
+    With θ = -y a / s the dual is λ times Σ aᵢ/λ - |Σ aᵢyᵢxᵢ/λ|²/2 over 0 ≤ a ≤ s. None, where it
+    is too large to solve, leaves the gradient for a dual point: true, but loose.
+    """
+    design, penalty = problem.design, problem.penalty
+    assert isinstance(design, MatrixDesign) and isinstance(penalty, L2)
+    if design.dimension > WIDEST:
+        return None
+    whole = design.blocks.gather()
+    X, y = host_rows(whole.X), host(whole.y)
+    s = np.ones(len(y)) if whole.weight is None else host(whole.weight)
+    s = s / design.weight
+    theta, used = np.zeros(len(y)), s > 0.0
+    sign = y[used]
+    A = X[used] * sign[:, None] if isinstance(X, np.ndarray) else X[used].multiply(sign[:, None])
+    a = box_dual(A if isinstance(A, np.ndarray) else A.tocsr(), s[used] / penalty.lam)
+    theta[used] = -sign * np.clip(a * penalty.lam / s[used], 0.0, 1.0)
+    return theta
+
+
+def host_rows(X: Any) -> Any:
+    """Rows in float64 as a numpy array, or sparse as they are."""
+    return double(X) if is_sparse(X) else host(X)
+
+
+def certify_kernel(model: Any, whole: Block) -> Certificate:
+    """The certificate of a fitted SVC, summed over its pairs of classes; y holds class codes.
+
+    C Σ sᵢ max(0, 1 - yᵢ(f(xᵢ) + b)) + ‖f‖²/2,  f = Σⱼ cⱼ k(xⱼ, ·),  θᵢ = -cᵢ / (C sᵢ)
+
+    θ is zero outside the support: those rows add their losses to the value and nothing to the
+    bound, so that only the kernel among support vectors is held.
+    """
+    n, fitted = whole.n_rows, model.shape_fit_[0]
+    if n != fitted:
+        raise ValueError(
+            f"this SVC was fitted on {fitted} rows and X has {n}: pass the rows it was fitted on"
+        )
+    rows, codes = host_rows(whole.X), host(whole.y)
+    s = np.ones(n) if whole.weight is None else host(whole.weight)
+    support = _support(model, rows, s)
+    kernel = _kernel(model, rows)
+    s = s * model.class_weight_[codes]
+    total: Certificate | None = None
+    for first, second, positive, coef, b in _pairs(model, codes, support):
+        rows_here = np.flatnonzero(((codes == first) | (codes == second)) & (s > 0.0))
+        y = np.where(codes == positive, 1.0, -1.0)
+        one = _pair(model.C, kernel, rows_here, coef, b, y, s)
+        total = one if total is None else total + one
+    assert total is not None
+    return total
+
+
+def _pair(
+    C: float, kernel: Kernel, rows: Any, coef: Floats, b: float, y: Floats, s: Floats
+) -> Certificate:
+    support = rows[coef[rows] != 0.0]
+    _check_memory(len(support), "the kernel among support vectors")
+    c, weight = coef[support], s[support]
+    rest = np.setdiff1d(rows, support, assume_unique=True)
+    loss = 0.0
+    step = max(1, TILE // max(len(support), 1))
+    for lo in range(0, len(rest), step):
+        here = rest[lo : lo + step]
+        margin = y[here] * (kernel(here, support) @ c + b)
+        loss += float(s[here] @ np.maximum(0.0, 1.0 - margin))
+    if not len(support):
+        return Certificate(C * loss, 0.0, "duality")
+    design = GramDesign(kernel(support, support), y[support], weight)
+    factor = C * design.weight
+    theta = -y[support] * np.clip(y[support] * c / (C * weight), 0.0, 1.0)
+    problem = Problem(Hinge(), L2(1.0 / factor), design, True)
+    proof = problem.certify((c, b), theta=theta).scaled(factor)
+    return replace(proof, value=proof.value + C * loss)
+
+
+def _pairs(model: Any, codes: Any, support: Any) -> Iterator[tuple[int, int, int, Floats, float]]:
+    """For each pair of classes: both, the positive one, the coefficient of each row and b.
+
+    Of two classes the second is positive, of more the first of each pair; there a support vector
+    of class i has its coefficient against class j in row j - 1 of dual_coef_ if j > i, else row j.
+    """
+    dual = model.dual_coef_
+    dual = np.asarray(dual.toarray() if is_sparse(dual) else dual)
+    if len(model.classes_) == 2:
+        coef = np.zeros(len(codes))
+        coef[support] = dual[0]
+        yield 0, 1, 1, coef, float(model.intercept_[0])
+        return
+    for number, (i, j) in enumerate(combinations(range(len(model.classes_)), 2)):
+        coef = np.zeros(len(codes))
+        of = codes[support]
+        coef[support[of == i]] = dual[j - 1, of == i]
+        coef[support[of == j]] = dual[i, of == j]
+        yield i, j, i, coef, float(model.intercept_[number])
+
+
+def _support(model: Any, rows: Any, s: Floats) -> Any:
+    """The numbers of the support vectors among the rows.
+
+    libsvm drops rows of weight zero and then counts those that are left.
+    """
+    among = np.flatnonzero(s > 0.0)
+    if callable(model.kernel) or model.kernel == "precomputed":
+        return among[model.support_]
+    held = _dense(model.support_vectors_)
+    for found in (model.support_, among[np.minimum(model.support_, len(among) - 1)]):
+        if np.array_equal(held, _dense(rows[found])):
+            return found
+    raise ValueError(
+        "the support vectors of this SVC are not the rows of X that it names: pass the rows it was "
+        "fitted on, in their order"
+    )
+
+
+def _dense(rows: Any) -> Floats:
+    return host(rows.toarray() if is_sparse(rows) else rows)
+
+
+def _kernel(model: Any, rows: Any) -> Kernel:
+    """k between rows given by their numbers; refuses what is no positive semidefinite kernel."""
+    name = model.kernel
+    parameters = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
+    positive = name in ("linear", "rbf") or (
+        name == "poly" and model.coef0 >= 0.0 and model._gamma >= 0.0
+    )
+    if positive:
+        wanted = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[name]
+        chosen = {key: parameters[key] for key in wanted}
+        return lambda a, b: pairwise_kernels(rows[a], rows[b], metric=name, **chosen)
+    _check_memory(2 * rows.shape[0], "checking that the kernel is positive semidefinite")
+    if name == "precomputed":
+        K = rows.toarray() if is_sparse(rows) else rows
+    elif callable(name):
+        K = np.asarray(name(rows, rows), dtype=np.float64)
+    else:
+        parameters = parameters if name == "poly" else {"gamma": model._gamma, "coef0": model.coef0}
+        K = pairwise_kernels(rows, metric=name, **parameters)
+    _check_positive(K)
+    return lambda a, b: K[np.ix_(a, b)]
+
+
+def _check_positive(K: Floats) -> None:
+    size = float(np.abs(K).max())
+    slack = 8.0 * len(K) * float(np.finfo(np.float64).eps) * size
+    try:
+        if float(np.abs(K - K.T).max()) > slack:
+            raise linalg.LinAlgError
+        linalg.cholesky(K + slack * np.eye(len(K)), lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise ValueError(
+            "the kernel is not positive semidefinite on these rows, so the objective of this SVC "
+            "is not convex and has no certificate"
+        ) from None
+
+
+def _check_memory(rows: int, what: str) -> None:
+    need, have = 16.0 * rows * rows, free_memory()
+    if need > have:
+        raise MemoryError(
+            f"{what} needs {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free: certify a "
+            "fit on fewer rows"
+        )
