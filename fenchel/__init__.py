@@ -39,7 +39,8 @@ _ROOMS = {
     "fenchel.solve.newton": ("Newton",),
     "fenchel.solve.conjugate": ("NewtonCG",),
     "fenchel.solve.descent": ("GradientDescent", "convergence_profile"),
-    "fenchel.models.least": ("LinearRegression", "RankDeficient"),
+    "fenchel.models.least": ("LinearRegression",),
+    "fenchel.models.rank": ("RankDeficient",),
     "fenchel.models.ridge": ("Ridge", "RidgeCV"),
     "fenchel.models.logistic": ("LogisticRegression",),
     "fenchel.models.path": ("LogisticRegressionCV",),
@@ -47,7 +48,7 @@ _ROOMS = {
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The main job on bundled data: fit, prove, and hold scikit-learn's default fit to the same proof."""
+"""The main job on bundled data: a fit, its proof, and scikit-learn's default fit held to it."""
 
 from __future__ import annotations
 

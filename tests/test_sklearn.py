@@ -61,7 +61,13 @@ def test_checks_that_sklearn_keeps(estimator, name) -> None:
     check = getattr(estimator_checks, name)
     if name == "check_estimators_data_not_an_array":
         rng = np.random.default_rng(0)
-        check(type(estimator).__name__, estimator, rng.normal(size=(30, 3)), np.arange(30) % 2, None)
+        check(
+            type(estimator).__name__,
+            estimator,
+            rng.normal(size=(30, 3)),
+            np.arange(30) % 2,
+            "NotAnArray",
+        )
     else:
         check(type(estimator).__name__, estimator)
 

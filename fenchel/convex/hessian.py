@@ -113,7 +113,7 @@ class Curvature:
         flat[:d] *= ridge == 0.0
         for k in range(K):
             for j in range(K):
-                H[k, :, j, :].flat[:: size + 1] += flat  # type: ignore[index]
+                H[k, :, j, :].flat[:: size + 1] += flat
         return Factor(Root.of(H.reshape(K * size, K * size)), self.centre, self.intercept)
 
 

@@ -67,11 +67,6 @@ def kronecker(problem: Problem, point: Point, centre: Floats) -> Kronecker:
         P = loss.curvature(y, z)
         return array_namespace(P).sum(P * (1.0 - P), axis=1)
 
-    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        P = loss.curvature(y, scores[0])
-        sP = P if s is None else P * s[:, None]
-        return 0.0 * P[:, :1], Totals(host(sP.T @ P), host(sP.sum(0)))
-
     scatter = design.gram(point, bent, centre if problem.intercept else None)
     total = max(scatter[d, d], 1e-300)
     G = scatter[:d, :d] / total
@@ -79,17 +74,33 @@ def kronecker(problem: Problem, point: Point, centre: Floats) -> Kronecker:
     if problem.intercept:
         shift = scatter[d, :d] / total
         G -= np.outer(shift, shift)
-    _, _, PP, mean = design.sweep([point], rows)
-    B = np.diag(mean) - PP
     row_values, row_vectors = linalg.eigh(G, check_finite=False)
-    class_values, class_vectors = linalg.eigh(B / design.weight, check_finite=False)
-    # Adding one vector to all classes changes nothing: any curvature will do there.
-    floor = 1e-3 * class_values[-1]
     return Kronecker(
         np.clip(row_values, 1e-12 * max(row_values[-1], 1e-300), None),
         row_vectors,
-        np.clip(class_values, max(floor, 1e-300), None),
-        class_vectors,
+        *_between_classes(problem, point),
         centre + shift,
         problem.intercept,
     )
+
+
+def turned(known: Kronecker, problem: Problem, point: Point) -> Kronecker:
+    """The same scatter of rows with the classes' curvature of another point: one pass, and nearly
+    as good as a new one."""
+    classes, class_vectors = _between_classes(problem, point)
+    return replace(known, classes=classes, class_vectors=class_vectors)
+
+
+def _between_classes(problem: Problem, point: Point) -> tuple[Floats, Floats]:
+    """The eigenpairs of B, the mean of diag(p) - pp'."""
+    loss, design = problem.loss, problem.design
+
+    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        P = loss.curvature(y, scores[0])
+        sP = P if s is None else P * s[:, None]
+        return 0.0 * P[:, :1], Totals(host(sP.T @ P), host(sP.sum(0)))
+
+    _, _, PP, mean = design.sweep([point], rows)
+    values, vectors = linalg.eigh((np.diag(mean) - PP) / design.weight, check_finite=False)
+    # Adding one vector to all classes changes nothing: any curvature will do there.
+    return np.clip(values, max(1e-3 * values[-1], 1e-300), None), vectors

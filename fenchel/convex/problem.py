@@ -17,7 +17,7 @@ from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
-from fenchel.convex.unpenalised import certify_unpenalised
+from fenchel.convex.unpenalised import certify_unpenalised, sharpen
 from fenchel.data.arrays import Array, like
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
@@ -134,7 +134,11 @@ class Problem:
             scale *= shrink * (1.0 - 4.0 * EPS)  # the next pass must not miss by a rounding error
         total, v = self.design.weight, -pull / self.design.weight
         charge = self.penalty.conjugate(v, self.design.inner) + self._stray(point, level / total)
-        return self.close(point, Totals(*sums), charge)
+        plain = self.close(point, Totals(*sums), charge)
+        smooth = self.loss.smoothness * plain.value < math.inf and self.targets is None
+        if isinstance(self.penalty, L2) and plain.relative_gap > 1e-9 and smooth and not given:
+            return sharpen(self, point, plain, np.abs(v - self.penalty.lam * point[0]))
+        return plain
 
     def _certify_free(self, point: Point, given: bool) -> Certificate:
         if self.targets is None:

@@ -1,14 +1,17 @@
 """The proof where nothing but the data holds the coefficients: Φ*(sθ) = 0, to the last digit.
 
 Such a θ is made by Newton's step in the dual: θ + l″ΦΔ, with Δ solving that equation. Rounding
-leaves p = Φ*(sθ) and the bound pays for it, since for the point (w, b) and the optimum (w*, b*)
+leaves p = Φ*(sθ) and the bound pays for it, since for u = w + Δ and the optimum (w*, b*)
 
-P(w*, b*) ≥ -Σ s l*(y, θ) + ⟨p, w⟩ - ‖p‖‖w - w*‖    (b and Σ sθ being one more entry of w and p)
+P(w*, b*) ≥ -Σ s l*(y, θ) + ⟨p, u⟩ - ‖p‖‖u - w*‖    (b and Σ sθ being one more entry of w and p)
 
 in dual norms of the curvature H. For a quadratic loss ‖w - w*‖²/2 is the gap itself, so this is
 proved; for the others ‖w - w*‖ is taken as ten times the Newton step. Nearly dependent columns
 are first made orthogonal, so that p is measured along every direction that float64 can tell from
 none. Directions along which the scores change by about 1e-14 of the columns' length are flat.
+
+The same holds with λ|w|²/2, for p = Φ*(sθ) + λu and less λ|u|²/2. It serves where λ is so small
+against the columns that |Φ*(sθ)|²/(2λ) is all rounding.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ from fenchel.convex.distance import Square
 from fenchel.convex.hessian import Factor, column_centre, curvature
 from fenchel.convex.margin import SquareMargin
 from fenchel.convex.penalty import L2, NonNegative
-from fenchel.data.arrays import Array, double, like
+from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals, free_memory
-from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.design import MatrixDesign, Point, adjoint
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -75,6 +78,27 @@ def _without(problem: Problem, point: Point) -> Certificate:
 
     _, _, *sums = problem.design.sweep([point], rows, exact=True)
     return problem.close(point, Totals(*sums), 0.0)
+
+
+def sharpen(problem: Problem, point: Point, plain: Certificate, rest: Floats) -> Certificate:
+    """A better certificate where the plain one has lost its gap |∇P|²/(2λ) in rounding.
+
+    rest: |∇P| in w, at most 1e-10 of what its sum was made from; |l'|² ≤ 2 l sup l″ tells that.
+    """
+    if not isinstance(problem.design, MatrixDesign) or not _fits(problem):
+        return plain
+    lengths = _lengths(problem.design)
+    size = math.sqrt(2.0 * problem.loss.smoothness * plain.value)
+    if rest.ndim == 2:
+        rest = rest.max(axis=1)
+    if not (rest <= 0.1 * LEFT * size * lengths).all():
+        return plain
+    setting = _setting(problem, point, np.ones(len(lengths), bool), False, False)
+    found = None if setting is None or setting.T is not None else _correct(setting)
+    if setting is None or found is None:
+        return plain
+    sharp = _settle(setting, found, point)
+    return sharp if sharp.bound > plain.bound else plain
 
 
 def _fits(problem: Problem) -> bool:
@@ -186,18 +210,18 @@ def _setting(
     design, d = problem.design, len(active)
     assert isinstance(design, MatrixDesign)
     free = replace(problem, penalty=L2(0.0))
-    lengths = np.sqrt(design.squares((np.zeros(d), 0.0), _one)[0] / design.weight)
+    lengths, lam = _lengths(design), _ridge(problem)
     if not np.isfinite(lengths).all():
         return None
     centre = column_centre(free)
     # A column far from zero loses digits in every score, though its centred curvature is well.
-    near = bool((lengths**2 - centre**2 > 1e-6 * lengths**2).all())
+    near = bool((np.abs(centre) < (1.0 - 1e-6) * lengths).all())
     if near and not bounded and not given:
-        factor = curvature(free, point, centre).factor(0.0)
+        factor = curvature(free, point, centre).factor(lam)
         chol = factor.root.chol
         if chol is not None and np.diagonal(chol[0]).min() > WELL:
             return Setting(problem, design, point, factor, d, lengths, None, False)
-    framed = _frame(problem, active)
+    framed = None if lam else _frame(problem, active)
     if framed is None:
         return None
     frame, a = framed
@@ -214,6 +238,7 @@ def _setting(
 def _correct(setting: Setting) -> Reached | None:
     """Newton's steps in the dual until rounding stops them; None where θ leaves the domain."""
     problem, a, total = setting.problem, setting.free, setting.problem.design.weight
+    lam = _ridge(problem)
     loss, tally, given = problem.loss, problem.tally(), setting.given
 
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
@@ -236,6 +261,8 @@ def _correct(setting: Setting) -> Reached | None:
         if not np.isfinite([sums[1], square]).all():
             return None
         p, level = pull / total, level / total if problem.intercept else 0.0 * level
+        if lam:
+            p = p + lam * (u + step[0])
         if setting.factor is None:
             rest = math.sqrt(float(np.vdot(p[:a], p[:a]) + np.vdot(level, level)))
             far = math.sqrt(float(np.vdot(u, u) + np.vdot(b, b)))
@@ -269,25 +296,43 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     problem, (u, b) = setting.problem, setting.at
     total = problem.design.weight
     value, dual, floor = found.sums
-    known = float(np.vdot(found.pull, u))
+    u, b = u + found.step[0], b + found.step[1]
+    owed = 0.5 * _ridge(problem) * float(np.vdot(u, u)) - float(np.vdot(found.pull, u))
     if problem.intercept:
-        known += float(np.vdot(found.level, b - problem.middle))
-    reach = 10.0 * found.far + found.rest
+        owed -= float(np.vdot(found.level, b - problem.middle))
+    reach = 11.0 * found.far + found.rest
     if isinstance(problem.loss, Square | SquareMargin):
-        slack = max((value + dual) / total - known, 0.0)
-        reach = found.rest + math.sqrt(found.rest**2 + 2.0 * slack)
-    charge = found.rest * reach - known
+        whole = (value + dual) / total + problem.penalty.value(point[0], problem.design.inner)
+        slack = max(whole + owed + found.rest * found.far, 0.0)
+        reach = found.far + found.rest + math.sqrt(found.rest**2 + 2.0 * slack)
+    charge = found.rest * reach + owed
     held = found.pull[setting.free :]
     charge -= 10.0 * float(np.minimum(held, 0.0).sum()) * float(np.linalg.norm(u) + found.far)
     step, w = found.step[0], point[0]
     if setting.T is not None:
         step = setting.T @ step
-    if setting.T is not None and not setting.given:
+    if setting.T is not None and not setting.given:  # there λ = 0
         value = problem.evaluate(point, exact=True).value * total
     # The scores are right to about EPS Σ |x||w|, and so are value and bound.
     spread = (setting.lengths @ (np.abs(w) + np.abs(w + step))).sum() + 2.0 * np.abs(point[1]).sum()
     charge += 4.0 * EPS * found.size * float(spread)
     return problem.close(point, Totals(value, dual, floor), charge)
+
+
+def _ridge(problem: Problem) -> float:
+    return problem.penalty.lam if isinstance(problem.penalty, L2) else 0.0
+
+
+def _lengths(design: MatrixDesign) -> Floats:
+    """√Σ s x² of each column, infinite where the squares are."""
+
+    def stat(block: Block) -> Floats:
+        X = double(block.X)
+        s = like(np.ones(block.n_rows), X) if block.weight is None else double(block.weight)
+        with np.errstate(over="ignore"):
+            return host(adjoint(X.multiply(X).tocsr() if is_sparse(X) else X * X, s))
+
+    return np.sqrt(design.blocks.reduce(stat) / design.weight)
 
 
 def _one(y: Array, z: Array) -> Array:

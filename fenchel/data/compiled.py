@@ -1,4 +1,4 @@
-"""Compressed sparse rows: products that scipy does not fuse, on whichever thread holds the block."""
+"""Compressed sparse rows: products that scipy does not fuse, on the thread that holds the block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy
 
 @njit(**_settings)
 def csr_forward(
-    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], w: NDArray[Any], z: NDArray[Any]
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    w: NDArray[Any],
+    z: NDArray[Any],
 ) -> None:
     """z = X w."""
     for i in range(np.uint64(indptr.size - 1)):
@@ -27,7 +31,11 @@ def csr_forward(
 
 @njit(**_settings)
 def csr_adjoint(
-    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], r: NDArray[Any], g: NDArray[Any]
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    r: NDArray[Any],
+    g: NDArray[Any],
 ) -> None:
     """g += X' r."""
     for i in range(np.uint64(indptr.size - 1)):

@@ -191,7 +191,7 @@ class MatrixDesign(Design):
 
         return self.blocks.reduce(stat)
 
-    def gram(self, point: Point, curvature: Curve, centre: Floats | None) -> Totals:
+    def gram(self, point: Point, curvature: Curve, centre: Floats | None) -> Floats:
         """Σ sᵢ hᵢ x̃ᵢx̃ᵢ' with x̃ = (x - centre, 1), h = curvature(y, z) ≥ 0 at z = Φw + b.
 
         With several curvatures a row, h (m, q), one matrix for each: (q, d+1, d+1).
@@ -261,7 +261,7 @@ def weighted_gram(X: Array, h: Array, centre: Floats | None) -> Floats:
 
 @dataclass(frozen=True)
 class GramDesign(Design):
-    """A kernel's functions Σⱼ αⱼ k(xⱼ, ·): Φα = Kα, Φ*r = r in the same coordinates, ⟨u, v⟩ = u'Kv."""
+    """A kernel's functions Σⱼ αⱼ k(xⱼ, ·): Φα = Kα, Φ*r = r in those coordinates, ⟨u, v⟩ = u'Kv."""
 
     K: Floats
     y: Array
@@ -316,6 +316,8 @@ def in_single(blocks: Blocks) -> Blocks:
         if not (size[moving] > 1e-15).all():
             return blocks
     X = whole.X.astype(np.float32)
-    y = whole.y.astype(np.float32) if whole.y.dtype == np.float64 else whole.y
+    y = whole.y
+    if y is not None and y.dtype == np.float64:
+        y = y.astype(np.float32)
     weight = None if whole.weight is None else whole.weight.astype(np.float32)
     return InMemory(Block(0, X, y, weight), blocks.names)

@@ -122,4 +122,12 @@ def label_blocks(blocks: Blocks) -> tuple[NDArray[Any], Blocks]:
     return classes, blocks.map(encode)
 
 
-__all__ = ["attach", "check_weight", "classes_of", "is_remote", "label_blocks", "rows_in", "scores_out"]
+__all__ = [
+    "attach",
+    "check_weight",
+    "classes_of",
+    "is_remote",
+    "label_blocks",
+    "rows_in",
+    "scores_out",
+]

@@ -58,13 +58,13 @@ def _remote(
 
         def count(block: Block) -> Totals:
             s = None if block.weight is None else host(block.weight)
-            return Totals(np.bincount(block.y, s, minlength=len(classes)))
+            return Totals(np.bincount(host(block.y), s, minlength=len(classes)))
 
         known = classes if y is not None or X.classes is None else X.classes[classes.astype(int)]
         each = _each(class_weight, known, blocks.reduce(count)[0])
 
     def target(block: Block) -> Block:
-        codes, s = block.y, block.weight
+        codes, s = host(block.y), block.weight
         if each is not None:
             s = follow(each[codes], block.X) * (1.0 if s is None else s)
         t = codes if len(classes) > 2 else 2.0 * codes - 1.0

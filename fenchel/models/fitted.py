@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fenchel.data.arrays import double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.table import attach, check_weight, follow, is_dask
+from fenchel.data.table import as_blocks, attach, check_weight, follow, is_dask
 from fenchel.models.base import host_keep, is_remote, rows_in
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,9 @@ def fitted_rows(model: Any, X: Any, y: Any, weight: Any) -> Blocks:
     """The rows in float64 with target and weight beside them."""
     if is_remote(X):
         return rows_in(model, X, y, weight, reset=False)
-    blocks = rows_in(model, X, reset=False)
+    # An SVC whose kernel is a function was never told how many columns there are.
+    told = "n_features_in_" in vars(model)
+    blocks = rows_in(model, X, reset=False) if told else as_blocks(X)
     wide = blocks.map(lambda b: Block(b.start, double(b.X), b.y, b.weight))
     return attach(wide, y, weight)
 
@@ -42,8 +44,8 @@ def _encode(
     strange = codes < 0 if weight is None else (codes < 0) & (weight > 0)
     if strange.any():
         raise ValueError(
-            f"y holds the label {labels[strange][0]!r}, which is not among the classes of the "
-            f"fitted model: {classes.tolist()}"
+            f"y holds the label {labels[strange].tolist()[0]!r}, which is not among the classes of "
+            f"the fitted model: {classes.tolist()}"
         )
     return np.maximum(codes, 0)
 

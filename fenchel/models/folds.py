@@ -47,7 +47,9 @@ class MemoryFold(Fold):
         judged = []
         for w, b in points:
             judge = _Judge(classes, np.atleast_2d(w.T), np.atleast_1d(b), type(estimator))
-            judged.append(float(scorer(judge.model(), whole.X, classes[codes.astype(int)], **weight)))
+            judged.append(
+                float(scorer(judge.model(), whole.X, classes[codes.astype(int)], **weight))
+            )
         return judged
 
 
@@ -70,11 +72,13 @@ class _Judge:
 def memory_folds(blocks: Blocks, splitter: Any) -> list[Fold]:
     """scikit-learn's splits of rows held in memory."""
     whole = blocks.gather()
-    y = host(whole.y)
+    target = whole.y
+    assert target is not None
+    y = host(target)
 
     def part(rows: NDArray[Any]) -> Blocks:
         weight = None if whole.weight is None else whole.weight[rows]
-        return InMemory(Block(0, whole.X[rows], whole.y[rows], weight), blocks.names)
+        return InMemory(Block(0, whole.X[rows], target[rows], weight), blocks.names)
 
     folds: list[Fold] = []
     for train, test in splitter.split(np.zeros((len(y), 1)), y):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Blocks
+from fenchel.models.rank import warn_dependent
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.least_squares import LeastSquares, least_squares
 from fenchel.solve.nonnegative import nonnegative
@@ -21,10 +21,6 @@ from fenchel.solve.ridge import squares_certificate, warn_open
 
 Floats = NDArray[np.float64]
 _SINGULAR = 1000  # the largest min(n, d) whose singular values are worth their time
-
-
-class RankDeficient(UserWarning):
-    """Some columns are combinations of others; the message names them."""
 
 
 class LinearRegression(LinearRegressor):
@@ -130,7 +126,7 @@ class LinearRegression(LinearRegressor):
         if self.certificate_.relative_gap > self.tol:
             warn_open(self.certificate_, self.tol)
         if found.dependent:
-            warnings.warn(_dependence(blocks, found), RankDeficient, stacklevel=4)
+            warn_dependent(blocks, found)
 
     def _fit_positive(self, blocks: Blocks) -> None:
         found = nonnegative(blocks, 0.0, self.fit_intercept, self.tol)
@@ -172,25 +168,3 @@ def _reciprocals(F: Floats) -> Floats:
     values, _, _, work, _, _ = linalg.lapack.dgejsv(F, joba=0, jobu=3, jobv=3)
     with np.errstate(divide="ignore"):
         return np.asarray(work[1] / work[0] / values)[::-1]
-
-
-def _dependence(blocks: Blocks, found: LeastSquares) -> str:
-    """Which columns depend on which, in one sentence."""
-
-    def say(column: int, others: tuple[int, ...]) -> str:
-        if not others:
-            return f"{blocks.column(column)} is constant"
-        several = ", ".join(blocks.column(k) for k in others[:5])
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        return f"{blocks.column(column)} is a combination of {several}{more}"
-
-    parts = [say(*pair) for pair in found.dependent[:5]]
-    more = len(found.dependent) - len(parts)
-    tail = f"; and {more} more" if more else ""
-    return (
-        f"rank {found.rank} of {blocks.n_cols} columns: {'; '.join(parts)}{tail}. The coefficients "
-        "are those of least norm; drop the columns named to make them unique"
-    )
-
-
-__all__ = ["LinearRegression", "RankDeficient"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -22,6 +22,7 @@ from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.base import scores_out
 from fenchel.models.classes import class_rows
 from fenchel.models.progress import watch
+from fenchel.models.rank import least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import Solution, minimise
@@ -119,7 +120,7 @@ class LogisticRegression(LogisticClassifier):
     (True, True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "penalty": [StrOptions({"l2", "l1", "elasticnet", "deprecated"}), None],
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
@@ -176,7 +177,7 @@ class LogisticRegression(LogisticClassifier):
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         problem = log_problem(MatrixDesign(blocks), len(self.classes_), C, self.fit_intercept)
         start = self._last(problem) if self.warm_start else None
-        self.separation_ = None
+        self.separation_: Separation | None = None
         solution = self._solve(problem, start)
         solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
@@ -209,14 +210,14 @@ class LogisticRegression(LogisticClassifier):
         if found:
             self.separation_ = found[0]
             return warn_separated(self, problem, solution, found[0])
-        return solution
+        return least_norm(problem, solution) if free and solution.converged else solution
 
     def _last(self, problem: Problem) -> Point | None:
         """The previous fit as a starting point, where it has the shape of this problem."""
         if "coef_" not in self.__dict__:
             return None
         w = np.asarray(self.coef_, dtype=np.float64).T
-        b = np.asarray(self.intercept_, dtype=np.float64)
+        b: Any = np.asarray(self.intercept_, dtype=np.float64)
         if problem.outputs is None:
             w, b = w.ravel(), float(b[0])
         return (w, b) if w.shape == problem.origin()[0].shape else None
@@ -247,9 +248,7 @@ def in_precision(problem: Problem, solution: Solution, dtype: Any, tol: float) -
     proved = problem.certify(point)
     done = solution.certificate
     final = replace(proved, steps=done.steps, seconds=done.seconds)
-    return replace(
-        solution, point=point, certificate=final, converged=final.relative_gap <= tol
-    )
+    return replace(solution, point=point, certificate=final, converged=final.relative_gap <= tol)
 
 
 def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class LogisticRegressionCV(LogisticClassifier):
     ((5, 1, 3), True)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "l1_ratios": ["array-like", None],
         "fit_intercept": ["boolean"],
@@ -192,7 +192,7 @@ class LogisticRegressionCV(LogisticClassifier):
         return solutions
 
     def _row(self, point: Point) -> Floats:
-        """A point as scikit-learn stores it: (1 or K, d), with the intercept last if there is one."""
+        """A point as scikit-learn stores it: (1 or K, d), with the intercept last, if any."""
         w, b = point
         coef = np.atleast_2d(w.T)
         return np.hstack([coef, np.reshape(b, (-1, 1))]) if self.fit_intercept else coef

@@ -158,5 +158,9 @@ def warn_separated(
     certificate = problem.evaluate(point, exact=True)
     final = replace(solution.certificate, value=certificate.value, bound=0.0, kind="duality")
     return replace(
-        solution, point=point, certificate=final, converged=False, reason="the classes are separated"
+        solution,
+        point=point,
+        certificate=final,
+        converged=False,
+        reason="the classes are separated",
     )

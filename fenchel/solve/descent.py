@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
+from fenchel.data.arrays import Array
 from fenchel.data.blocks import Totals
 from fenchel.data.design import Point
 from fenchel.solve.line import descend, gradient, pack, ridge, unpack
@@ -105,14 +106,14 @@ def largest_curvature(problem: Problem) -> float:
     u = rng.standard_normal(d + problem.intercept)
     top = 0.0
 
-    def rows(y: object, scores: list[NDArray[np.float64]], s: object) -> tuple[object, Totals]:
+    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
         z = scores[0]
         return (z if s is None else z * s), Totals(0.0)
 
     for _ in range(60):
         u /= np.linalg.norm(u)
         b = u[d] if problem.intercept else 0.0
-        pull, level, _ = design.sweep([(u[:d], b)], rows, exact=True)  # type: ignore[arg-type]
+        pull, level, _ = design.sweep([(u[:d], b)], rows, exact=True)
         image = np.append(pull, level) if problem.intercept else pull
         image = image / design.weight
         before, top = top, float(np.linalg.norm(image))

@@ -24,6 +24,7 @@ def box_dual(A: Any, c: Floats, *, tol: float = 1e-10, max_steps: int = 60) -> F
     """A feasible a whose distance to the optimum is about tol, relative; A may be sparse."""
     v = A.T @ c
     a = c * min(0.5, float(c.sum()) / max(float(v @ v), 1e-300))  # the best multiple of c
+    b = c - a  # kept by itself: near the end the difference has no digits left
     gradient = A @ (A.T @ a) - 1.0
     # Multipliers of a ≥ 0 and a ≤ c: positive, and right about the sign of the gradient.
     scale = max(1.0, float(np.abs(gradient).max()))
@@ -37,24 +38,24 @@ def box_dual(A: Any, c: Floats, *, tol: float = 1e-10, max_steps: int = 60) -> F
             best, top = t * a, t * whole - 0.5 * t * t * square
         gradient = A @ v - 1.0
         rest = gradient - low + high
-        product = float(low @ a + high @ (c - a))
+        product = float(low @ a + high @ b)
         mu = product / (2 * len(a))
         if product <= tol * max(whole, square) and np.abs(rest).max() <= tol * scale:
             break
         try:
-            solve = _solver(A, low / a + high / (c - a))
+            solve = _solver(A, low / a + high / b)
         except linalg.LinAlgError:  # rounding ends it here
             break
         # Mehrotra: the step that aims at no barrier tells how much of it to keep.
-        da, dl, dh = _step(solve, a, c, low, high, rest, 0.0, 0.0, 0.0)
-        t = _longest(a, c, low, high, da, dl, dh)
-        ahead = float((low + t * dl) @ (a + t * da) + (high + t * dh) @ (c - a - t * da))
+        da, dl, dh = _step(solve, a, b, low, high, rest, 0.0, 0.0, 0.0)
+        t = _longest(a, b, low, high, da, dl, dh)
+        ahead = float((low + t * dl) @ (a + t * da) + (high + t * dh) @ (b - t * da))
         sigma = (ahead / product) ** 3
-        da, dl, dh = _step(solve, a, c, low, high, rest, sigma * mu, da * dl, -da * dh)
-        t = 0.995 * _longest(a, c, low, high, da, dl, dh)
+        da, dl, dh = _step(solve, a, b, low, high, rest, sigma * mu, da * dl, -da * dh)
+        t = 0.995 * _longest(a, b, low, high, da, dl, dh)
         if not t > 1e-10:
             break
-        a, low, high = a + t * da, low + t * dl, high + t * dh
+        a, b, low, high = a + t * da, b - t * da, low + t * dl, high + t * dh
     return np.clip(best, 0.0, c)
 
 
@@ -77,7 +78,7 @@ def _solver(A: Any, D: Floats) -> Any:
 def _step(
     solve: Any,
     a: Floats,
-    c: Floats,
+    b: Floats,
     low: Floats,
     high: Floats,
     rest: Floats,
@@ -85,18 +86,18 @@ def _step(
     bend_low: Any,
     bend_high: Any,
 ) -> tuple[Floats, Floats, Floats]:
-    """Newton's step for low·a = μ, high·(c - a) = μ and gradient = low - high."""
-    toward_low, toward_high = (mu - bend_low) / a - low, (mu - bend_high) / (c - a) - high
+    """Newton's step for low·a = μ, high·b = μ and gradient = low - high, b = c - a."""
+    toward_low, toward_high = (mu - bend_low) / a - low, (mu - bend_high) / b - high
     da = solve(-rest + toward_low - toward_high)
-    return da, toward_low - low / a * da, toward_high + high / (c - a) * da
+    return da, toward_low - low / a * da, toward_high + high / b * da
 
 
 def _longest(
-    a: Floats, c: Floats, low: Floats, high: Floats, da: Floats, dl: Floats, dh: Floats
+    a: Floats, b: Floats, low: Floats, high: Floats, da: Floats, dl: Floats, dh: Floats
 ) -> float:
     """The longest step, at most 1, that keeps everything positive."""
     t = 1.0
-    for x, dx in ((a, da), (c - a, -da), (low, dl), (high, dh)):
+    for x, dx in ((a, da), (b, -da), (low, dl), (high, dh)):
         down = dx < 0.0
         if down.any():
             t = min(t, float((-x[down] / dx[down]).min()))

@@ -8,18 +8,18 @@ A new Hessian is made when the observed rate says that it pays.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
-from fenchel.convex.kronecker import kronecker
+from fenchel.convex.kronecker import kronecker, turned
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.joint import JointCurvature
-from fenchel.solve.line import descend, gradient, is_double, pack
+from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of
 from fenchel.solve.solver import Solver, State
 
@@ -37,7 +37,7 @@ class Memory:
     own: bool  # whether the curvature is that of all the problem's rows, not of a sample's
     fresh: bool  # and at this very point
     pairs: tuple[tuple[Floats, Floats], ...] = ()
-    direction: Floats = field(default_factory=lambda: np.zeros(0))
+    direction: Floats | None = None  # None where it costs passes: made when it is needed
     exact: bool = False
 
 
@@ -74,10 +74,13 @@ class Newton(Solver):
             known = _curve(problem, point, column_centre(problem))
             memory = Memory(known, known.factor(ridge), ridge, own=True, fresh=True)
             return self._arrive(problem, memory, point)
-        state = self._solve_small(small, point)
-        known = _curve(small, state.point, state.memory.curvature.centre)
+        centre = column_centre(small)
+        # The optimum of a few rows for each column is no better a start than none.
+        if small.design.n_rows > 40 * small.design.dimension or not _whole(small):
+            point = self._solve_small(small, point).point
+        known = _curve(small, point, centre)
         memory = Memory(known, known.factor(ridge), ridge, own=False, fresh=False)
-        return self._arrive(problem, memory, state.point)
+        return self._arrive(problem, memory, point)
 
     def _sample(self, problem: Problem) -> Problem | None:
         n, d = problem.design.n_rows, problem.design.dimension
@@ -101,8 +104,11 @@ class Newton(Solver):
 
     def step(self, problem: Problem, state: State) -> State:
         memory: Memory = state.memory
+        direction = memory.direction
+        if direction is None:
+            direction = _apply(problem, memory, gradient(problem, state.point, state.seen))
         moved = descend(
-            problem, state.point, state.seen, memory.direction, memory.exact or is_double(problem)
+            problem, state.point, state.seen, direction, memory.exact or is_double(problem)
         )
         if moved is None:
             if not memory.fresh:
@@ -140,7 +146,7 @@ class Newton(Solver):
         memory: Memory = state.memory
         known = memory.curvature
         if isinstance(known, JointCurvature):
-            known = JointCurvature(problem, state.point, known.rough)
+            known = JointCurvature(problem, state.point, turned(known.rough, problem, state.point))
         else:
             known = _curve(problem, state.point, known.centre)
         factor = known.factor(memory.ridge)
@@ -158,6 +164,11 @@ class Newton(Solver):
     def _at(self, problem: Problem, memory: Memory, point: Point, seen: Evaluation) -> State:
         """The state at a point: the direction is made now, since it also tells the decrement."""
         g = gradient(problem, point, seen)
+        if isinstance(memory.factor, JointCurvature):
+            rough = pack(problem, memory.factor.rough.solve(*unpack(problem, g)))
+            slope = float(np.vdot(g, rough))
+            still = not slope > 1e-29 * abs(seen.value)
+            return State(point, seen, 0.5 * slope, still, replace(memory, direction=None))
         direction = _apply(problem, memory, g)
         slope = float(np.vdot(g, direction))
         if not slope > 0.0 and memory.pairs:  # rounding has spoiled the pairs
@@ -165,7 +176,8 @@ class Newton(Solver):
             direction = _apply(problem, memory, g)
             slope = float(np.vdot(g, direction))
         memory = replace(memory, direction=direction)
-        return State(point, seen, 0.5 * max(slope, 0.0), not slope > 0.0, memory)
+        still = not slope > 1e-29 * abs(seen.value)  # nothing is left that float64 could gain
+        return State(point, seen, 0.5 * max(slope, 0.0), still, memory)
 
 
 def _curve(problem: Problem, point: Point, centre: Floats) -> Curvature | JointCurvature:

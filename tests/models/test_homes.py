@@ -24,8 +24,20 @@ ESTIMATORS = [
     LogisticRegressionCV(Cs=[0.01, 1.0], cv=3, tol=1e-11),
 ]
 HOMES = [
-    "numpy", "fortran", "csr", "float32", "pandas", "polars", "pyarrow",
-    "parquet", "csv", "npy", "dask", "dask frame", "torch", "torch float32",
+    "numpy",
+    "fortran",
+    "csr",
+    "float32",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "parquet",
+    "csv",
+    "npy",
+    "dask",
+    "dask frame",
+    "torch",
+    "torch float32",
 ]
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from solve import nist, rational
 
 from fenchel import LinearRegression, NotCertified, as_blocks
-from fenchel.models.least import RankDeficient
+from fenchel.models.rank import RankDeficient
 
 TEN = {"Norris", "Pontius", "NoInt1", "NoInt2", "Longley", "Wampler1", "Wampler2", "Wampler3"}
 

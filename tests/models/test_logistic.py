@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.linear_model import LogisticRegression as Peer
 
 import fenchel
-from fenchel import LogisticRegression, LogisticRegressionCV, NotCertified
+from fenchel import LogisticRegression, LogisticRegressionCV, NotCertified, RankDeficient
 
 RNG = np.random.default_rng(0)
 
@@ -49,7 +51,7 @@ def test_history_falls_and_ends_with_a_proof() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = LogisticRegression().fit(X, y)
     values = [c.value for c in model.history_]
-    assert all(b <= a * (1 + 1e-12) for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a * (1 + 1e-12) for a, b in pairwise(values))
     assert model.history_[-1].kind == "duality"
     assert len(model.history_) == model.n_iter_[0] + 1
 
@@ -69,7 +71,7 @@ def test_class_without_weight_counts_as_absent() -> None:
     s = (y != 1).astype(float)
     model = LogisticRegression().fit(X, y, sample_weight=s)
     assert model.classes_.tolist() == [0, 2]
-    with pytest.raises(ValueError, match="only one class: .*2"):
+    with pytest.raises(ValueError, match=r"only one class: .*2"):
         LogisticRegression().fit(X, y, sample_weight=(y == 2).astype(float))
 
 
@@ -150,6 +152,7 @@ def test_quasi_complete_separation_is_found(classes) -> None:
 
 def test_no_penalty_with_an_optimum_is_certified() -> None:
     X, y = table(500, 5)
+    X = X[:, :4]
     ours = LogisticRegression(C=np.inf).fit(X, y)
     assert ours.separation_ is None and ours.converged_
     peer = Peer(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, y)
@@ -158,10 +161,18 @@ def test_no_penalty_with_an_optimum_is_certified() -> None:
     np.testing.assert_array_equal(same.coef_, ours.coef_)
 
 
-def test_duplicated_column_without_penalty_gives_the_least_norm() -> None:
-    X, y = table(500, 5)
-    ours = LogisticRegression(C=np.inf, tol=1e-9).fit(np.column_stack([X, X[:, 0]]), y)
-    np.testing.assert_allclose(ours.coef_[0, 0], ours.coef_[0, -1], rtol=1e-6)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_dependent_columns_without_penalty_give_the_least_norm_and_are_named(classes) -> None:
+    X, y = table(500, 5, classes=classes)
+    wide = pd.DataFrame(np.column_stack([X[:, :4], X[:, 0] - 2 * X[:, 1], np.ones(500)]))
+    wide.columns = list("abcdef")
+    with pytest.warns(RankDeficient, match=r"rank 4 of 6.*combination of.*'f'.* is constant"):
+        ours = LogisticRegression(C=np.inf, tol=1e-9).fit(wide, y)
+    assert ours.converged_
+    z = ours.decision_function(wide)
+    A = wide.to_numpy() - wide.to_numpy().mean(axis=0)
+    least = np.linalg.pinv(A, rcond=1e-10) @ (z - z.mean(axis=0))
+    np.testing.assert_allclose(ours.coef_.T.squeeze(), least, atol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150, 1e8])
@@ -173,9 +184,11 @@ def test_columns_of_any_scale(scale) -> None:
     assert np.isfinite(ours.coef_).all() and ours.converged_
     if scale > 1:  # the penalty no longer matters for that column
         free = LogisticRegression(max_iter=300).fit(X * np.where(factor > 1, 1e6, 1.0), y)
-        np.testing.assert_allclose(ours.predict_proba(X * factor)[:, 1],
-                                   free.predict_proba(X * np.where(factor > 1, 1e6, 1.0))[:, 1],
-                                   atol=1e-4)
+        np.testing.assert_allclose(
+            ours.predict_proba(X * factor)[:, 1],
+            free.predict_proba(X * np.where(factor > 1, 1e6, 1.0))[:, 1],
+            atol=1e-4,
+        )
     else:
         np.testing.assert_allclose(ours.coef_[0, 2], 0.0, atol=1e-100)
 
@@ -214,7 +227,7 @@ def test_wrong_data_are_named() -> None:
     X, y = table(50)
     bad = X.copy()
     bad[7, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN.* at row 7, column 2"):
+    with pytest.raises(ValueError, match=r"NaN.* at row 7, column 2"):
         LogisticRegression().fit(bad, y)
     with pytest.raises(ValueError, match="only one class"):
         LogisticRegression().fit(X, np.zeros(50))
@@ -262,7 +275,11 @@ def test_cross_validation_agrees_with_sklearn(classes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer = PeerCV(
-            Cs=Cs, tol=1e-8, max_iter=10_000, l1_ratios=(0,), use_legacy_attributes=False,
+            Cs=Cs,
+            tol=1e-8,
+            max_iter=10_000,
+            l1_ratios=(0,),
+            use_legacy_attributes=False,
             scoring="accuracy",
         ).fit(X, y)
     np.testing.assert_allclose(ours.scores_[:, 0], np.reshape(peer.scores_, (5, -1)), atol=1e-12)

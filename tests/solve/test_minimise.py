@@ -8,8 +8,23 @@ import numpy as np
 import pytest
 from convex.cases import LOSSES
 
-from fenchel import L1, L2, Hinge, Logistic, MatrixDesign, Multinomial, NotCertified, Problem
-from fenchel import GradientDescent, Newton, NewtonCG, Square, as_blocks, convergence_profile, minimise
+from fenchel import (
+    L1,
+    L2,
+    GradientDescent,
+    Hinge,
+    Logistic,
+    MatrixDesign,
+    Multinomial,
+    Newton,
+    NewtonCG,
+    NotCertified,
+    Problem,
+    Square,
+    as_blocks,
+    convergence_profile,
+    minimise,
+)
 from fenchel.convex.distance import Distance
 
 SMOOTH = [loss for loss in LOSSES if np.isfinite(loss.smoothness)]
