@@ -6,6 +6,9 @@ import builtins
 import os
 import sys
 
+# scikit-learn's check of array API input runs only where scipy was told so before its import.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

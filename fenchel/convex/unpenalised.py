@@ -85,7 +85,8 @@ def sharpen(problem: Problem, point: Point, plain: Certificate, rest: Floats) ->
 
     rest: |∇P| in w, at most 1e-10 of what its sum was made from; |l'|² ≤ 2 l sup l″ tells that.
     """
-    if not isinstance(problem.design, MatrixDesign) or not _fits(problem):
+    lost = float(np.vdot(rest, rest)) / (2.0 * _ridge(problem))
+    if lost < 0.1 * plain.gap or not isinstance(problem.design, MatrixDesign) or not _fits(problem):
         return plain
     lengths = _lengths(problem.design)
     size = math.sqrt(2.0 * problem.loss.smoothness * plain.value)

@@ -80,6 +80,10 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
             table = np.full(high - low + 1, -1, dtype=np.int64)
             table[present] = np.arange(len(present))
             return (present + low).astype(labels.dtype), table[shifted]
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        kind = "NaN" if np.isnan(labels[row]) else "infinity"
+        raise ValueError(f"Input y contains {kind} at row {row}: drop that row or give it a class")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if weight is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fenchel.convex.certificate import NotCertified
 from fenchel.convex.margin import Logistic
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2
@@ -248,7 +250,15 @@ def in_precision(problem: Problem, solution: Solution, dtype: Any, tol: float) -
     proved = problem.certify(point)
     done = solution.certificate
     final = replace(proved, steps=done.steps, seconds=done.seconds)
-    return replace(solution, point=point, certificate=final, converged=final.relative_gap <= tol)
+    closed = final.relative_gap <= tol
+    if not closed:
+        warnings.warn(
+            f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "
+            f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol.",
+            NotCertified,
+            stacklevel=4,
+        )
+    return replace(solution, point=point, certificate=final, converged=closed)
 
 
 def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:

@@ -104,6 +104,34 @@ def test_least_squares_bounds_hold_exactly(data, lam):
             assert missing <= loose.get(name, 1e-12) * optimum + floor, (name, intercept, missing)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_penalty_that_rounding_hides(seed):
+    """Columns up to 1e30 beside λ down to 1e-20: |∇P|²/(2λ) is noise, and the bound still true.
+
+    A bound made as if no optimum's coefficient were more than twice the fitted one was once above
+    the optimum here.
+    """
+    rng = np.random.default_rng(seed)
+    unit = 10.0 ** rng.integers(-2, 30, 3)
+    X = rng.normal(size=(20, 3))
+    y, s = rng.normal(size=20) + X @ rng.normal(size=3), rng.random(20)
+    lam = 10.0 ** rng.integers(-20, 2)
+    for intercept in (True, False):
+        optimum = least_squares(X * unit, y, s, intercept, lam)
+        p = problem(Square(), L2(lam), X * unit, y, s, intercept)
+        A = np.c_[X, np.ones(20)] if intercept else X
+        root = np.sqrt(s / s.sum())
+        small = np.diag(np.r_[math.sqrt(lam) / unit, [0.0] * intercept])
+        rows, right = np.vstack([A * root[:, None], small]), np.r_[y * root, np.zeros(len(small))]
+        v = np.linalg.lstsq(rows, right, rcond=None)[0]
+        for noise in (0.0, 1e-12, 1e-6, 1e-2):
+            u = v * (1.0 + noise * rng.normal(size=len(v)))
+            proof = p.certify((u[:3] / unit, float(u[3]) if intercept else 0.0))
+            assert proof.bound <= optimum * (1.0 + 1e-13), (noise, lam, unit)
+            if noise == 0.0:
+                assert proof.bound >= optimum * (1.0 - 1e-9), (lam, unit)
+
+
 def test_a_small_target_is_no_small_gap():
     """The relative gap does not depend on the unit of the target, nor on its mean."""
     rng = np.random.default_rng(2)

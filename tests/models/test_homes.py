@@ -102,7 +102,7 @@ def test_same_answer_in_every_home(estimator, home, tmp_path, monkeypatch) -> No
     low = "float32" in home
     params = estimator.get_params()
     if low and "tol" in params:
-        params["tol"] = max(params["tol"], 1e-9)
+        params["tol"] = max(params["tol"], 1e-7)
     model = type(estimator)(**params)
     with monkeypatch.context() as patch:
         if isinstance(there, Blocks) or home.startswith("dask"):
@@ -132,7 +132,7 @@ def forbid_gathering(monkeypatch) -> None:
 
 @pytest.mark.parametrize("home", ["csr", "float32", "parquet", "dask", "torch"])
 def test_multinomial_in_every_home(home, tmp_path) -> None:
-    estimator = LogisticRegression(C=0.1, tol=1e-9)
+    estimator = LogisticRegression(C=0.1, tol=1e-7 if home == "float32" else 1e-9)
     X, y = data(estimator, classes=3)
     there, beside = settle(home, X, y, tmp_path)
     reference = LogisticRegression(C=0.1, tol=1e-9).fit(X, y)

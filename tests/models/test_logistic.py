@@ -245,6 +245,13 @@ def test_missing_the_gap_is_said() -> None:
     assert not model.converged_ and model.certificate_.relative_gap > 1e-6
 
 
+def test_what_float32_cannot_hold_is_said() -> None:
+    X, y = table(classes=3)
+    with pytest.warns(NotCertified, match=r"float32 leave a relative duality gap.* Pass float64"):
+        model = LogisticRegression(C=1e4, tol=1e-13).fit(X.astype(np.float32), y)
+    assert not model.converged_ and model.coef_.dtype == np.float32
+
+
 def test_same_bits_for_any_number_of_threads() -> None:
     X, y = table(20_000, 12)
     fits = []
@@ -295,7 +302,7 @@ def test_sampling_and_joint_curvature_reach_the_same_optimum() -> None:
     X = rng.normal(size=(9000, 90))
     z = X @ rng.normal(size=(90, 8))
     y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
-    model = LogisticRegression(C=0.01).fit(X, y)  # 8 x 91 > 600: known by products, on a sample
-    slow = LogisticRegression(C=0.01, solver="newton-cg").fit(X, y)
+    model = LogisticRegression(C=0.01, tol=1e-8).fit(X, y)  # 8 x 91 > 600: known by products, on a sample
+    slow = LogisticRegression(C=0.01, tol=1e-8, solver="newton-cg").fit(X, y)
     assert model.converged_ and model.n_iter_[0] < 20
     np.testing.assert_allclose(model.coef_, slow.coef_, atol=2e-4)
