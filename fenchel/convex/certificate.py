@@ -48,6 +48,8 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """gap / |value|, or against the rounding floor where the value vanishes."""
+        if not math.isfinite(self.gap):  # an infinite value, or no bound
+            return math.inf
         scale = max(abs(self.value), self.floor)
         if scale == 0.0:
             return 0.0 if self.gap <= 0.0 else math.inf

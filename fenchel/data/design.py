@@ -175,7 +175,8 @@ class MatrixDesign(Design):
         return product
 
     def squares(self, point: Point, curvature: Curve) -> Totals:
-        """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢ): the diagonal of the Gram matrix, for each column of h."""
+        """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ, Σ sᵢhᵢ): the diagonal and the last row of the Gram matrix, for
+        each column of h."""
 
         def stat(block: Block) -> Totals:
             X, s = block.X, block.weight
@@ -184,10 +185,9 @@ class MatrixDesign(Design):
             if s is not None:
                 h = h * (s if h.ndim == 1 else s[:, None])
             if is_sparse(X):
-                squared = X.copy()
-                squared.data **= 2
-                return Totals(host(adjoint(squared, h)), host(h.sum(0)))
-            return Totals(host((X * X).T @ h), host(h.sum(0)))
+                squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
+                return Totals(host(adjoint(squared, h)), host(adjoint(X, h)), host(h.sum(0)))
+            return Totals(host((X * X).T @ h), host(X.T @ h), host(h.sum(0)))
 
         return self.blocks.reduce(stat)
 

@@ -203,7 +203,7 @@ class LogisticRegression(LogisticClassifier):
         with watch(self.verbose, self.tol) as show:
             solution = minimise(
                 problem,
-                by_name(self.solver, problem),
+                by_name(self.solver, problem, self.tol),
                 tol=self.tol,
                 max_steps=self.max_iter,
                 start=start,

@@ -184,7 +184,7 @@ class LogisticRegressionCV(LogisticClassifier):
         design = MatrixDesign(rows)
         for C in Cs:
             problem = log_problem(design, K, C, self.fit_intercept)
-            solver = by_name(self.solver, problem)
+            solver = by_name(self.solver, problem, 100 * self.tol)
             start = ahead(problem, solutions[-1]) if solutions else None
             solutions.append(
                 minimise(problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=start)
@@ -207,7 +207,7 @@ class LogisticRegressionCV(LogisticClassifier):
             with watch(self.verbose, self.tol) as show:
                 solution = minimise(
                     problem,
-                    by_name(self.solver, problem),
+                    by_name(self.solver, problem, self.tol),
                     tol=self.tol,
                     max_steps=self.max_iter,
                     start=point,

@@ -10,21 +10,21 @@ from fenchel.solve.newton import Newton
 from fenchel.solve.solver import Solver
 
 
-def choose(problem: Problem) -> Solver:
+def choose(problem: Problem, tol: float = 0.0) -> Solver:
     """Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
     design = problem.design
     d = design.dimension
     if isinstance(design, MatrixDesign) and design.blocks.sparse and d > 200:
-        return NewtonCG()
-    return Newton() if d <= 2000 else NewtonCG()
+        return NewtonCG(goal=tol)
+    return Newton() if d <= 2000 else NewtonCG(goal=tol)
 
 
-def by_name(name: str, problem: Problem) -> Solver:
+def by_name(name: str, problem: Problem, tol: float = 0.0) -> Solver:
     """The solver an estimator's `solver` names; any name not listed here means the best choice."""
     if name in ("newton", "newton-cholesky"):
         return Newton()
     if name == "newton-cg":
-        return NewtonCG()
+        return NewtonCG(goal=tol)
     if name == "gradient-descent":
         return GradientDescent()
-    return choose(problem)
+    return choose(problem, tol)

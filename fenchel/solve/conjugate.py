@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +23,43 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The diagonal preconditioner, the first gradient's size, and the precision of the passes."""
+    """The preconditioner, the first gradient's size, and the precision of the passes."""
 
-    diagonal: Floats
+    rough: Diagonal
     first: float
     exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """The diagonal of ∇²P in the coordinates (w, b + centre·w), where slopes and intercept
+    hardly interact; rows themselves are never centred."""
+
+    slopes: Floats
+    levels: Any
+    centre: Floats
+    intercept: bool
+
+    def solve(self, r: Floats) -> Floats:
+        if not self.intercept:
+            return r / self.slopes
+        slopes, level = r[:-1], r[-1]
+        dw = (slopes - self.centre * level) / self.slopes
+        db = level / self.levels - (self.centre * dw).sum(axis=0)
+        return np.concatenate([dw, np.reshape(db, (1, *dw.shape[1:]))])
 
 
 @dataclass(frozen=True, slots=True)
 class NewtonCG(Solver):
     """Newton steps by preconditioned conjugate gradients, solved no better than they deserve.
 
-    The residual asked of each step is min(0.1, √(|∇|/|∇₀|)): superlinear in the end. Smooth
-    losses, L2 penalty; one pass over the rows for each product.
+    The residual asked of each step is min(0.1, √(|∇|/|∇₀|)), superlinear in the end, but no less
+    than reaches the relative gap `goal`. Smooth losses, L2 penalty; a pass for each product.
 
     Reference: Dembo, Eisenstat, Steihaug, 1982.
     """
 
+    goal: float = 0.0
     max_products: int = 200
 
     def refuses(self, problem: Problem) -> str | None:
@@ -73,7 +94,7 @@ class NewtonCG(Solver):
     def _at(self, problem: Problem, point: Point, seen: Evaluation, memory: Memory) -> State:
         g = gradient(problem, point, seen)
         # The decrement with the diagonal for the Hessian: an order of magnitude, no more.
-        decrement = 0.5 * float(np.vdot(g, g / memory.diagonal))
+        decrement = 0.5 * float(np.vdot(g, memory.rough.solve(g)))
         return State(point, seen, decrement, decrement == 0.0, memory)
 
     def _direction(self, problem: Problem, state: State) -> Floats:
@@ -84,15 +105,18 @@ class NewtonCG(Solver):
         g = gradient(problem, state.point, state.seen)
         size = float(np.linalg.norm(g))
         eta = min(0.1, math.sqrt(size / max(memory.first, 1e-300))) ** 2
+        if lam > 0.0 and self.goal > 0.0:
+            enough = self.goal * abs(state.seen.value)
+            eta = max(eta, min(0.1 * enough / problem.slack(state.point, state.seen), 0.01))
 
         def hessian(p: Floats) -> Floats:
             u = unpack(problem, p)
             pull, level = product(u)
             return pack(problem, (pull / design.weight + lam * u[0], level / design.weight))
 
-        diagonal = memory.diagonal
-        x = conjugate_gradients(hessian, lambda r: r / diagonal, g, eta, self.max_products)
-        return x if np.any(x) else g / diagonal
+        rough = memory.rough
+        x = conjugate_gradients(hessian, rough.solve, g, eta, self.max_products)
+        return x if np.any(x) else rough.solve(g)
 
 
 def conjugate_gradients(
@@ -127,8 +151,8 @@ def conjugate_gradients(
     return x
 
 
-def _diagonal(problem: Problem, point: Point) -> Floats:
-    """The diagonal of ∇²P at the start."""
+def _diagonal(problem: Problem, point: Point) -> Diagonal:
+    """The diagonal of ∇²P at the start, about the mean of the rows weighted by their curvature."""
     design, loss = problem.design, problem.loss
     assert isinstance(design, MatrixDesign)
 
@@ -136,6 +160,15 @@ def _diagonal(problem: Problem, point: Point) -> Floats:
         h = loss.curvature(y, z)
         return h * (1.0 - h) if isinstance(loss, Multinomial) else h
 
-    squares, level = design.squares(point, own)
-    diagonal = pack(problem, (squares / design.weight + ridge(problem), level / design.weight))
-    return np.where(diagonal > 0.0, diagonal, 1.0)
+    squares, sums, mass = (part / design.weight for part in design.squares(point, own))
+    centre = np.zeros_like(sums)
+    if problem.intercept:
+        centre = sums / np.where(mass > 0.0, mass, 1.0)
+        squares = np.maximum(squares - centre * sums, 0.0)
+    slopes = squares + ridge(problem)
+    return Diagonal(
+        np.where(slopes > 0.0, slopes, 1.0),
+        np.where(mass > 0.0, mass, 1.0),
+        centre,
+        problem.intercept,
+    )

@@ -70,7 +70,7 @@ def minimise(
 
     Ctrl-C ends the loop; the last point is returned with its gap and a warning that says so.
     """
-    solver = choose(problem) if isinstance(solver, str) else solver
+    solver = choose(problem, tol) if isinstance(solver, str) else solver
     reason = solver.refuses(problem)
     if reason is not None:
         raise ValueError(reason)

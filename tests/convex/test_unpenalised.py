@@ -150,7 +150,7 @@ def test_overflow_proves_nothing():
     p = problem(Square(), L2(0.0), X, np.array([1e200, 2e200, 2e200]))
     with np.errstate(over="ignore", invalid="ignore"):
         proof = p.certify((np.zeros(1), 0.0))
-    assert proof.value == math.inf and proof.bound <= 0.0
+    assert proof.value == math.inf and proof.bound <= 0.0 and proof.relative_gap == math.inf
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Pinball(0.9), Huber(1e-3)], ids=str)

@@ -125,7 +125,7 @@ def test_every_form_gives_the_same(intercept, targets):
     X[:, 3] = 0.1
     blocks = as_blocks(X, Y, s)
     forms = [ridge(blocks, 0.5, intercept, form=f) for f in ("primal", "dual")]
-    forms.append(ridge(blocks, 0.5, intercept, form="newton-cg", tol=1e-13))
+    forms.append(ridge(blocks, 0.5, intercept, form="newton-cg", tol=1e-15))
     for other in forms[1:]:
         assert other.converged
         assert_allclose(other.w, forms[0].w, rtol=1e-5, atol=1e-8)
