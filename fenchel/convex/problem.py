@@ -101,19 +101,26 @@ class Problem:
         return self.penalty.value(w, inner) + self.penalty.conjugate(v, inner) - inner(w, v)
 
     def certify(
-        self, point: Point, seen: Evaluation | None = None, theta: Floats | None = None
+        self,
+        point: Point,
+        seen: Evaluation | None = None,
+        theta: Floats | None = None,
+        enough: float = 1e-9,
     ) -> Certificate:
         """The duality gap of a point, in float64.
 
         The dual point is the loss's own gradient at the scores, or `theta`, one entry a row, where
         a kink makes the gradient a poor one. It is moved to Σ sθ = 0 where the intercept is free,
         and shrunk until Ω* is finite. Without a penalty Ω* asks for Φ*(sθ) = 0: see `unpenalised`.
+        A relative gap above `enough` that rounding may have caused is worth more passes.
         """
         if theta is not None:
-            return self._beside(theta)._certify(point, None, True)
-        return self._certify(point, seen, False)
+            return self._beside(theta)._certify(point, None, True, enough)
+        return self._certify(point, seen, False, enough)
 
-    def _certify(self, point: Point, seen: Evaluation | None, given: bool) -> Certificate:
+    def _certify(
+        self, point: Point, seen: Evaluation | None, given: bool, enough: float
+    ) -> Certificate:
         if is_free(self.penalty):
             return self._certify_free(point, given)
         imbalance = None
@@ -136,7 +143,7 @@ class Problem:
         charge = self.penalty.conjugate(v, self.design.inner) + self._stray(point, level / total)
         plain = self.close(point, Totals(*sums), charge)
         smooth = self.loss.smoothness * plain.value < math.inf and self.targets is None
-        if isinstance(self.penalty, L2) and plain.relative_gap > 1e-9 and smooth and not given:
+        if isinstance(self.penalty, L2) and plain.relative_gap > enough and smooth and not given:
             return sharpen(self, point, plain, np.abs(v - self.penalty.lam * point[0]))
         return plain
 

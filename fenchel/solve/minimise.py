@@ -102,7 +102,7 @@ def minimise(
             raise
         outcome = "interrupted"
     if proof and not converged:
-        proved = problem.certify(state.point, state.seen)
+        proved = problem.certify(state.point, state.seen, enough=tol)
         own = solver.prove(problem, state)
         if own is not None and own.relative_gap < proved.relative_gap:
             proved = own
@@ -137,7 +137,7 @@ class Judge:
         estimate = Certificate(seen.value, seen.value - slack, "duality" if known else "estimate")
         if not self.proof or slack > min(self.tol * abs(seen.value), 0.5 * self.failed):
             return estimate
-        proved = problem.certify(state.point, seen)
+        proved = problem.certify(state.point, seen, enough=self.tol)
         if proved.relative_gap > self.tol:
             self.failed = slack
         return proved

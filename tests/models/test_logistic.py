@@ -302,7 +302,9 @@ def test_sampling_and_joint_curvature_reach_the_same_optimum() -> None:
     X = rng.normal(size=(9000, 90))
     z = X @ rng.normal(size=(90, 8))
     y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
-    model = LogisticRegression(C=0.01, tol=1e-8).fit(X, y)  # 8 x 91 > 600: known by products, on a sample
+    model = LogisticRegression(C=0.01, tol=1e-8).fit(
+        X, y
+    )  # 8 x 91 > 600: known by products, on a sample
     slow = LogisticRegression(C=0.01, tol=1e-8, solver="newton-cg").fit(X, y)
     assert model.converged_ and model.n_iter_[0] < 20
     np.testing.assert_allclose(model.coef_, slow.coef_, atol=2e-4)
