@@ -119,12 +119,12 @@ class Curvature:
 
 def curvature(problem: Problem, point: Point, centre: Floats) -> Curvature:
     """The loss's curvature at a point, all of it: one pass."""
-    design, K = problem.design, problem.outputs
+    design, loss, K = problem.design, problem.loss, problem.outputs
     assert isinstance(design, MatrixDesign)
     size = design.dimension + problem.intercept
 
     def of_rows(y: Array, z: Array) -> Array:
-        h = problem.loss.curvature(y, z)
+        h = loss.curvature(y, z)
         return h if K is None else _pairs(h)
 
     raw = design.gram(point, of_rows, centre if problem.intercept else None) / design.weight

@@ -74,12 +74,12 @@ class Problem:
 
     def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
         """Value and gradient in one pass."""
+        loss, intercept = self.loss, self.intercept  # and not self: this travels to a cluster
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            value, theta, _ = self.loss.evaluate(y, scores[0])
-            r = _times(theta, s)
-            off = self.loss.imbalance(y, theta, s) if self.intercept else 0.0
-            return r, Totals(_sum(value, s), off)
+            value, theta, _ = loss.evaluate(y, scores[0])
+            off = loss.imbalance(y, theta, s) if intercept else 0.0
+            return _times(theta, s), Totals(_sum(value, s), off)
 
         pull, level, value, off = self.design.sweep([point], rows, exact=exact)
         total = self.design.weight

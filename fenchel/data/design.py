@@ -68,25 +68,28 @@ class MatrixDesign(Design):
         return self.blocks.n_rows
 
     @cached_property
-    def _weight(self) -> float:
-        return total_weight(self.blocks)
+    def _memo(self) -> dict[str, Any]:
+        # What takes a pass is kept here and not in a cached property of its own: until Python 3.12
+        # those hold one lock for all instances, and passes of several fits may wait for each other.
+        return {}
 
     @property
     def weight(self) -> float:
-        return self._weight
+        if "weight" not in self._memo:
+            self._memo["weight"] = total_weight(self.blocks)
+        return float(self._memo["weight"])
 
-    @cached_property
-    def _target(self) -> Floats:
+    @property
+    def target(self) -> Floats:
         def stat(block: Block) -> Floats:
             y = host(block.y).reshape(block.n_rows, -1)
             s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
             return np.asarray(s @ y)
 
-        return np.asarray(self.blocks.reduce(stat)) / self.weight
-
-    @property
-    def target(self) -> Floats:
-        return self._target
+        if "target" not in self._memo:
+            self._memo["target"] = np.asarray(self.blocks.reduce(stat)) / self.weight
+        mean: Floats = self._memo["target"]
+        return mean
 
     def beside(self, values: Floats) -> MatrixDesign:
         def join(block: Block) -> Block:
@@ -99,21 +102,17 @@ class MatrixDesign(Design):
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
 
-    @cached_property
-    def _last(self) -> dict[str, Any]:
-        """The scores of the last point swept in float64: a proof follows an evaluation."""
-        return {}
-
     def _held(self, point: Point, exact: bool) -> dict[int, Array]:
-        """Scores by block, made by the last sweep if it was at this very point."""
+        """Scores by block, made by the last sweep if it was at this very point: a proof follows an
+        evaluation."""
         size = self.n_rows * (1 if point[0].ndim == 1 else point[0].shape[1])
         if not self.blocks.local or size > HELD or not (exact or self.blocks.dtype == np.float64):
             return {}
-        last = self._last.get("point")
+        last = self._memo.get("point")
         if last is None or not np.array_equal(last[0], point[0]) or np.any(last[1] != point[1]):
             # A copy, and one entry: neither a caller who changes w in place nor another thread can
             # make these scores those of another point.
-            last = self._last["point"] = (np.array(point[0]), np.array(point[1]), {})
+            last = self._memo["point"] = (np.array(point[0]), np.array(point[1]), {})
         held: dict[int, Array] = last[2]
         return held
 
@@ -175,8 +174,8 @@ class MatrixDesign(Design):
         return product
 
     def squares(self, point: Point, curvature: Curve) -> Totals:
-        """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ, Σ sᵢhᵢ): the diagonal and the last row of the Gram matrix, for
-        each column of h."""
+        """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ, Σ sᵢhᵢ): the diagonal and the last row of the Gram matrix,
+        for each column of h."""
 
         def stat(block: Block) -> Totals:
             X, s = block.X, block.weight

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.convoy import View
 from fenchel.data.design import Point, forward
 from fenchel.data.table import follow
 
@@ -19,9 +20,9 @@ Floats = NDArray[np.float64]
 
 
 class Fold(ABC):
-    """A part to fit and a part to judge."""
+    """A part to fit, as a view that gives no weight to the other rows, and a part to judge."""
 
-    train: Blocks
+    train: View
     test: Blocks
 
     @abstractmethod
@@ -33,7 +34,7 @@ class Fold(ABC):
 class MemoryFold(Fold):
     """A fold of rows in memory: any scorer of scikit-learn."""
 
-    train: Blocks
+    train: View
     test: Blocks
 
     def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
@@ -82,15 +83,33 @@ def memory_folds(blocks: Blocks, splitter: Any) -> list[Fold]:
 
     folds: list[Fold] = []
     for train, test in splitter.split(np.zeros((len(y), 1)), y):
-        folds.append(MemoryFold(part(train), part(test)))
+        times = np.bincount(np.arange(len(y))[train], minlength=len(y))  # a row may come twice
+        folds.append(MemoryFold(_weighing(times), part(test)))
     return folds
+
+
+def _weighing(times: NDArray[Any]) -> View:
+    """Rows seen as many times as `times` says."""
+
+    def view(block: Block) -> Block:
+        here = times[block.start : block.start + block.n_rows]
+        return _reweighted(block, here)
+
+    return view
+
+
+def _reweighted(block: Block, factor: NDArray[Any]) -> Block:
+    weight = follow(factor.astype(np.float64), block.X)
+    if block.weight is not None:
+        weight = weight * block.weight
+    return Block(block.start, block.X, block.y, weight)
 
 
 @dataclass(frozen=True)
 class StreamFold(Fold):
     """A fold of rows that stay where they are: weight zero outside it. Accuracy only."""
 
-    train: Blocks
+    train: View
     test: Blocks
 
     def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
@@ -146,15 +165,10 @@ def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
             fold[here] = np.searchsorted(cuts[:, c], rank, side="right")
         return fold
 
-    def part(number: int, inside: bool) -> Blocks:
-        def keep(block: Block) -> Block:
-            mask = (fold_of(block) == number) == inside
-            weight = mask.astype(np.float64) if block.weight is None else mask * host(block.weight)
-            return Block(block.start, block.X, block.y, follow(weight, block.X))
+    def view(number: int, inside: bool) -> View:
+        return lambda block: _reweighted(block, (fold_of(block) == number) == inside)
 
-        return blocks.map(keep)
-
-    return [StreamFold(part(i, False), part(i, True)) for i in range(k)]
+    return [StreamFold(view(i, False), blocks.map(view(i, True))) for i in range(k)]
 
 
 class _Ledger(tuple[Any, ...]):

@@ -13,9 +13,9 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.problem import Problem
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
+from fenchel.data.convoy import Convoy
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.classes import class_rows
 from fenchel.models.folds import Fold, memory_folds, stratified_folds
@@ -38,7 +38,8 @@ class LogisticRegressionCV(LogisticClassifier):
     """Logistic regression with C chosen by cross-validation.
 
     Each fold walks the grid from the strongest penalty to the weakest; a fit starts where the
-    last one ended, with its curvature. The chosen C is refitted on all rows and certified.
+    last one ended, with its curvature. All folds walk side by side, and one pass over the rows
+    serves them all. The chosen C is refitted on all rows and certified.
 
     Parameters
     ----------
@@ -144,11 +145,15 @@ class LogisticRegressionCV(LogisticClassifier):
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)
         order = np.argsort(self.Cs_, kind="stable")
+        back = np.argsort(order, kind="stable")
+        folds = self._folds(blocks)
+
+        def walk(rows: Blocks) -> list[Solution]:
+            return self._walk(rows, self.Cs_[order], K)
+
+        walks = Convoy(blocks).run([walk] * len(folds), [fold.train for fold in folds])
         paths, scores, gaps = [], [], []
-        for fold in self._folds(blocks, X, y):
-            solutions = self._walk(fold.train, self.Cs_[order], K)
-            back = np.empty_like(order)
-            back[order] = np.arange(len(order))
+        for fold, solutions in zip(folds, walks, strict=True):
             points = [solutions[i].point for i in back]
             paths.append([self._row(point) for point in points])
             scores.append(fold.scores(self, points, _scorer(self.scoring)))
@@ -171,7 +176,7 @@ class LogisticRegressionCV(LogisticClassifier):
             raise ValueError(f"Cs must hold positive numbers, got {self.Cs}")
         return Cs
 
-    def _folds(self, blocks: Blocks, X: Any, y: Any) -> list[Fold]:
+    def _folds(self, blocks: Blocks) -> list[Fold]:
         if blocks.local:
             labels = blocks.gather().y
             splitter = check_cv(self.cv, host(labels), classifier=True)
@@ -185,7 +190,7 @@ class LogisticRegressionCV(LogisticClassifier):
         for C in Cs:
             problem = log_problem(design, K, C, self.fit_intercept)
             solver = by_name(self.solver, problem, 100 * self.tol)
-            start = ahead(problem, solutions[-1]) if solutions else None
+            start = solutions[-1].state if solutions else None
             solutions.append(
                 minimise(problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=start)
             )
@@ -222,11 +227,6 @@ class LogisticRegressionCV(LogisticClassifier):
         set_point(self, point, K, blocks.dtype)
         self.certificate_ = proved.scaled(factor)
         self.converged_ = proved.relative_gap <= self.tol
-
-
-def ahead(problem: Problem, last: Solution) -> Any:
-    """Where the path goes next: the tangent dw/dλ = -H⁻¹w, followed to the new penalty."""
-    return last.state
 
 
 def _scorer(scoring: Any) -> Any:

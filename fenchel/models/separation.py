@@ -51,9 +51,9 @@ class Least(tuple[Any, ...]):
         return Least(min(a, b) for a, b in zip(self, other, strict=True))
 
 
-def row_margins(problem: Problem, y: Array, z: Array) -> Array:
+def row_margins(y: Array, z: Array) -> Array:
     """yᵢzᵢ, or the score of the right class above the best of the others."""
-    if problem.outputs is None:
+    if z.ndim == 1:
         return y * z
     xp = array_namespace(z)
     right = xp.arange(z.shape[1], device=z.device)[None, :] == y[:, None]
@@ -65,7 +65,7 @@ def least_margin(problem: Problem, point: Point) -> float:
     """The least margin of the rows that have weight, in float64."""
 
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        margin = row_margins(problem, double(y) if problem.outputs is None else y, scores[0])
+        margin = row_margins(double(y) if scores[0].ndim == 1 else y, scores[0])
         xp = array_namespace(margin)
         if s is not None:
             margin = xp.where(s > 0, margin, xp.inf)

@@ -308,3 +308,13 @@ def test_sampling_and_joint_curvature_reach_the_same_optimum() -> None:
     slow = LogisticRegression(C=0.01, tol=1e-8, solver="newton-cg").fit(X, y)
     assert model.converged_ and model.n_iter_[0] < 20
     np.testing.assert_allclose(model.coef_, slow.coef_, atol=2e-4)
+
+
+def test_folds_walk_together_as_they_would_alone() -> None:
+    X, y = table(900, classes=3)
+    folds = [(np.arange(900)[np.arange(900) % 3 != k], np.arange(900)[k::3]) for k in range(3)]
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=folds, tol=1e-12).fit(X, y)
+    for k, (train, test) in enumerate(folds):
+        alone = LogisticRegression(C=0.1, tol=1e-10).fit(X[train], y[train])
+        np.testing.assert_allclose(model.coefs_paths_[k, 0, 0][:, :-1], alone.coef_, atol=1e-4)
+        assert model.scores_[k, 0, 0] == pytest.approx(alone.score(X[test], y[test]), abs=0.01)
