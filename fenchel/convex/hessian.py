@@ -6,7 +6,7 @@ from zero costs no digits. The answer is given back in the coordinates of (w, b)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +91,32 @@ class Curvature:
     centre: Floats
     intercept: bool
     outputs: int | None
+
+    def told(self, rows: int) -> Curvature:
+        """What a sample of so many rows tells about all of them: its diagonal alone, where the rest
+        is mostly what independent columns show by chance, and everything otherwise.
+
+        By chance |R - I|² is about (d² + |R|²)/n, R being the slopes' part about the weighted mean,
+        scaled to a unit diagonal. Taking away a share of it, as an estimate of covariance would,
+        spoils the small eigenvalues that a preconditioner is for.
+
+        Reference: Ledoit and Wolf, 2004 (the share).
+        """
+        if self.outputs is not None:
+            return self
+        G = self.grams[0]
+        d = len(G) - self.intercept
+        slopes, shift = G[:d, :d], np.zeros(d)
+        if self.intercept and G[d, d] > 0.0:
+            shift = G[d, :d] / G[d, d]
+            slopes = slopes - G[d, d] * np.outer(shift, shift)
+        diagonal = np.diagonal(slopes)
+        scale = np.where(diagonal > 0.0, diagonal, 1.0) ** -0.5
+        size = float(np.square(slopes * scale[:, None] * scale).sum())
+        if size - d > 2.0 * (d * d + size) / max(rows, 1):
+            return self
+        alone = np.diag(np.append(diagonal, G[d, d]) if self.intercept else diagonal)
+        return replace(self, grams=(alone,), centre=self.centre + shift)
 
     def factor(self, ridge: float) -> Factor:
         """∇²P = curvature + ridge on the slopes, factored."""

@@ -318,7 +318,8 @@ class InMemory(Numbered):
             rows = block_rows(self.n_rows, self.n_cols, X.itemsize * self.n_cols)
             # Threads hand the interpreter over at every operation, so fewer and larger blocks are
             # faster, as long as there are enough of them to share and the last cache holds them.
-            rows = max(rows, min(4 * rows, -(-self.n_rows // 8)))
+            most = 2**23 // max(X.itemsize * self.n_cols, 1)
+            rows = max(rows, min(most, -(-self.n_rows // 8)))
         else:  # a device wants few large launches
             rows = max(2**26 // max(8 * self.n_cols, 1), 1)
         self.rows = max(1, min(rows, self.n_rows))

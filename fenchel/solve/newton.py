@@ -79,6 +79,8 @@ class Newton(Solver):
         if small.design.n_rows > 40 * small.design.dimension or not _whole(small):
             point = self._solve_small(small, point).point
         known = _curve(small, point, centre)
+        if isinstance(known, Curvature):
+            known = known.told(small.design.n_rows)
         memory = Memory(known, known.factor(ridge), ridge, own=False, fresh=False)
         return self._arrive(problem, memory, point)
 

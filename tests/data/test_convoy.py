@@ -70,7 +70,14 @@ def test_a_view_looks_like_its_table() -> None:
 
     def job(rows):
         first = next(iter(rows))
-        return rows.n_rows, rows.n_cols, rows.local, rows.sparse, rows.sample(100).n_rows, first.X[0]
+        return (
+            rows.n_rows,
+            rows.n_cols,
+            rows.local,
+            rows.sparse,
+            rows.sample(100).n_rows,
+            first.X[0],
+        )
 
     n, d, local, sparse, sampled, row = Convoy(blocks).run([job], [scaled(3.0)])[0]
     assert (n, d, local, sparse, sampled) == (50_000, 7, True, False, 100)
