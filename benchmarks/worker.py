@@ -67,30 +67,31 @@ def serve(pipe: Connection, names: tuple[str, str, str, str], folder: Path) -> N
     except Exception as error:
         pipe.send(f"not available: {one_line(error)}")
         return
-    while (tol := pipe.recv()) is not None:
-        remarks.heard.clear()
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                gc.collect()
-                start = time.perf_counter()
-                model = fit(tol)
-                seconds = time.perf_counter() - start
-            if isinstance(model, Timed):
-                seconds = model.seconds
-            verdict = workload.judge(table, contender.read(model))
-            said = [*remarks.heard, *(one_line(w.message) for w in caught)]
-            pipe.send(
-                Fit(
-                    tol,
-                    seconds,
-                    *verdict,
-                    claimed=claim(model) if contender.ours else None,
-                    remarks=tuple(dict.fromkeys(said)),
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the runner was stopped
+        while (tol := pipe.recv()) is not None:
+            remarks.heard.clear()
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    gc.collect()
+                    start = time.perf_counter()
+                    model = fit(tol)
+                    seconds = time.perf_counter() - start
+                if isinstance(model, Timed):
+                    seconds = model.seconds
+                verdict = workload.judge(table, contender.read(model))
+                said = [*remarks.heard, *(one_line(w.message) for w in caught)]
+                pipe.send(
+                    Fit(
+                        tol,
+                        seconds,
+                        *verdict,
+                        claimed=claim(model) if contender.ours else None,
+                        remarks=tuple(dict.fromkeys(said)),
+                    )
                 )
-            )
-        except Exception as error:
-            pipe.send(one_line(error))
+            except Exception as error:
+                pipe.send(one_line(error))
 
 
 def claim(model: Any) -> float | None:

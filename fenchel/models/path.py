@@ -167,7 +167,8 @@ class LogisticRegressionCV(LogisticClassifier):
         return self
 
     def _grid(self) -> Floats:
-        if self.penalty in ("l1", "elasticnet") or np.any(np.asarray(self.l1_ratios or 0) != 0):
+        ratios = np.asarray(0.0 if self.l1_ratios is None else self.l1_ratios, dtype=np.float64)
+        if self.penalty in ("l1", "elasticnet") or np.any(ratios != 0.0):
             raise ValueError("the l1 part of the penalty is not supported: set l1_ratios=(0,)")
         if isinstance(self.Cs, Integral):
             return np.logspace(-4, 4, int(self.Cs))
