@@ -1,0 +1,1 @@
+"""Losses, penalties, their conjugates, the problem, its curvature, its dual, the certificate."""

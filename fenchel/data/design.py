@@ -178,11 +178,7 @@ class MatrixDesign(Design):
         for each column of h."""
 
         def stat(block: Block) -> Totals:
-            X, s = block.X, block.weight
-            w, b = point
-            h = curvature(block.y, forward(X, w) + like(b, X))
-            if s is not None:
-                h = h * (s if h.ndim == 1 else s[:, None])
+            X, h = block.X, _bent(block, point, curvature)
             if is_sparse(X):
                 squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
                 return Totals(host(adjoint(squared, h)), host(adjoint(X, h)), host(h.sum(0)))
@@ -197,14 +193,19 @@ class MatrixDesign(Design):
         """
 
         def stat(block: Block) -> Floats:
-            X, s = block.X, block.weight
-            w, b = point
-            h = curvature(block.y, forward(X, w) + like(b, X))
-            if s is not None:
-                h = h * (s if h.ndim == 1 else s[:, None])
+            X, h = block.X, _bent(block, point, curvature)
             return weighted_gram(X, h, centre)
 
         return self.blocks.reduce(stat)
+
+
+def _bent(block: Block, point: Point, curvature: Curve) -> Array:
+    """sᵢhᵢ of the rows at a point, for each column of h."""
+    w, b = point
+    h = curvature(block.y, forward(block.X, w) + like(b, block.X))
+    if block.weight is None:
+        return h
+    return h * (block.weight if h.ndim == 1 else block.weight[:, None])
 
 
 def _csr_normal(X: Array, h: Array, v: Floats, level: float) -> Totals:

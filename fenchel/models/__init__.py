@@ -1,0 +1,1 @@
+"""scikit-learn estimators: parameters in, problem built, solution out."""

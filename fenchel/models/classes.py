@@ -77,7 +77,7 @@ def _remote(
 
 def check_two(estimator: Any, classes: NDArray[Any]) -> None:
     if len(classes) < 2:
-        only = classes[0] if len(classes) else "none"
+        only = classes.tolist()[0] if len(classes) else "none"
         raise ValueError(
             f"{type(estimator).__name__} needs samples of at least 2 classes in the data, but the "
             f"rows with weight hold only one class: {only!r}"

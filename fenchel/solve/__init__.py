@@ -1,0 +1,1 @@
+"""Algorithms that drive a problem until its certificate closes."""

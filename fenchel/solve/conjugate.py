@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.multiclass import Multinomial
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
-from fenchel.solve.solver import Solver, State
+from fenchel.solve.solver import Solver, State, no_table, rough_edges
 
 Floats = NDArray[np.float64]
 
@@ -63,13 +62,7 @@ class NewtonCG(Solver):
     max_products: int = 200
 
     def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.penalty, L2):
-            return f"Newton-CG needs the L2 penalty or none, not {problem.penalty}"
-        if not math.isfinite(problem.loss.smoothness):
-            return f"Newton-CG needs a loss without kinks, not {problem.loss}"
-        if not isinstance(problem.design, MatrixDesign):
-            return "Newton-CG needs the rows of a table, not a kernel"
-        return None
+        return rough_edges(problem, "Newton-CG") or no_table(problem, "Newton-CG")
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         if isinstance(start, State):

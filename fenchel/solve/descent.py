@@ -9,13 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Totals
 from fenchel.data.design import Point
 from fenchel.solve.line import descend, gradient, pack, ridge, unpack
-from fenchel.solve.solver import Solver, State
+from fenchel.solve.solver import Solver, State, rough_edges
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +46,7 @@ class GradientDescent(Solver):
     keep_path: bool = True
 
     def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.penalty, L2):
-            return f"gradient descent needs the L2 penalty or none, not {problem.penalty}"
-        if not math.isfinite(problem.loss.smoothness):
-            return f"gradient descent needs a loss without kinks, not {problem.loss}"
-        return None
+        return rough_edges(problem, "gradient descent")
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         point = start.point if isinstance(start, State) else start or problem.origin()

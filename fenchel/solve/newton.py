@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
 from fenchel.convex.kronecker import kronecker, turned
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of
-from fenchel.solve.solver import Solver, State
+from fenchel.solve.solver import Solver, State, no_table, rough_edges
 
 Floats = NDArray[np.float64]
 WHOLE = 600  # the largest Hessian of all classes together that is worth making
@@ -54,13 +53,7 @@ class Newton(Solver):
     sample: bool = True
 
     def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.penalty, L2):
-            return f"Newton needs the L2 penalty or none, not {problem.penalty}"
-        if not math.isfinite(problem.loss.smoothness):
-            return f"Newton needs a loss without kinks, not {problem.loss}"
-        if not isinstance(problem.design, MatrixDesign):
-            return "Newton needs the rows of a table, not a kernel"
-        return None
+        return rough_edges(problem, "Newton") or no_table(problem, "Newton")
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         ridge = ridge_of(problem)

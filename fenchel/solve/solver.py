@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.design import Point
+from fenchel.data.design import MatrixDesign, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,19 @@ class Solver(ABC):
     def prove(self, problem: Problem, state: State) -> Certificate | None:
         """What the solver can prove by itself where rounding keeps the dual away; None: nothing."""
         return None
+
+
+def rough_edges(problem: Problem, solver: str) -> str | None:
+    """Why a solver for smooth objectives cannot take the problem."""
+    if not isinstance(problem.penalty, L2):
+        return f"{solver} needs the L2 penalty or none, not {problem.penalty}"
+    if not math.isfinite(problem.loss.smoothness):
+        return f"{solver} needs a loss without kinks, not {problem.loss}"
+    return None
+
+
+def no_table(problem: Problem, solver: str) -> str | None:
+    """Why a solver that looks at columns cannot take the problem."""
+    if not isinstance(problem.design, MatrixDesign):
+        return f"{solver} needs the rows of a table, not a kernel"
+    return None
