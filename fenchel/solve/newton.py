@@ -60,7 +60,7 @@ class Newton(Solver):
         if isinstance(start, State):
             known = start.memory.curvature
             memory = Memory(known, known.factor(ridge), ridge, own=start.memory.own, fresh=False)
-            return self._arrive(problem, memory, start.point)
+            return self._arrive(problem, memory, _ahead(start, ridge))
         point = problem.origin() if start is None else start
         small = self._sample(problem)
         if small is None:
@@ -180,6 +180,18 @@ def _curve(problem: Problem, point: Point, centre: Floats) -> Curvature | JointC
     if _whole(problem):
         return curvature(problem, point, centre)
     return JointCurvature(problem, point, kronecker(problem, point, centre))
+
+
+def _ahead(last: State, ridge: float) -> Point:
+    """Where the path of solutions goes from one penalty to the next: dw/d log λ = -λH⁻¹w, followed
+    as far as a tangent can be trusted."""
+    w, b = last.point
+    memory: Memory = last.memory
+    if not (memory.ridge > 0.0 and ridge > 0.0) or isinstance(memory.factor, JointCurvature):
+        return last.point
+    dw, db = memory.factor.solve(memory.ridge * w, 0.0 * np.asarray(b))
+    along = min(max(math.log(ridge / memory.ridge), -1.0), 1.0)
+    return w - along * dw, b - along * db if np.ndim(b) else float(b - along * db)
 
 
 def _whole(problem: Problem) -> bool:
