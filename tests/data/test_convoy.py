@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 from fenchel import Block, Totals, as_blocks
-from fenchel.data.convoy import Convoy
+from fenchel.data.convoy import ABREAST, Convoy
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50_000, 7))
@@ -38,6 +40,19 @@ def test_many_jobs_share_each_pass() -> None:
         alone = blocks.map(scaled(factor)).reduce(sums)
         for answer in answers:
             assert all(np.array_equal(a, b) for a, b in zip(answer, alone, strict=True))
+
+
+def test_a_thousand_jobs_need_few_threads() -> None:
+    small, alive = as_blocks(X[:100]), []
+
+    def job(rows):
+        alive.append(threading.active_count())
+        return rows.reduce(sums)[2]
+
+    before = threading.active_count()
+    found = Convoy(small).run([job] * 100, [scaled(1.0)] * 100)
+    assert found == [100.0] * 100
+    assert max(alive) <= before + ABREAST + 2  # and those of the passes themselves
 
 
 def test_a_job_that_fails_does_not_stop_the_others() -> None:
