@@ -9,7 +9,7 @@ from typing import ClassVar, final
 
 from array_api_compat import array_namespace
 
-from fenchel.convex.loss import Loss, Unbounded, inward
+from fenchel.convex.loss import Bent, Loss, Unbounded, inward
 from fenchel.data.arrays import Array
 
 
@@ -82,7 +82,7 @@ class Square(Unbounded, Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Absolute(Distance):
+class Absolute(Bent, Distance):
     """The absolute residual, whose best constant is the median.
 
     φ(r) = |r|,  φ*(θ) = 0
@@ -107,10 +107,13 @@ class Absolute(Distance):
         xp = array_namespace(theta)
         return xp.where(xp.abs(theta) <= 1.0, xp.zeros_like(theta), xp.inf)
 
+    def slopes(self, y: Array) -> tuple[float, float]:
+        return -1.0, 1.0
+
 
 @final
 @dataclass(frozen=True, slots=True)
-class Huber(Distance):
+class Huber(Bent, Distance):
     """Quadratic near 0, linear beyond ε.
 
     φ(r) = r²/2 for |r| ≤ ε, ε|r| − ε²/2 beyond,  φ*(θ) = θ²/2
@@ -149,6 +152,14 @@ class Huber(Distance):
         c = self.dphi(r)
         return self._join(r, c), c, array_namespace(r).astype(r == c, r.dtype)
 
+    @property
+    def soft(self) -> float:
+        return 1.0
+
+    def slopes(self, y: Array) -> tuple[float, float]:
+        eps = inward(self.eps, y)
+        return -eps, eps
+
     def _join(self, r: Array, c: Array) -> Array:
         """c (r − c/2): both branches of φ, given c = φ′(r)."""
         phi = -0.5 * c
@@ -159,7 +170,7 @@ class Huber(Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pinball(Distance):
+class Pinball(Bent, Distance):
     """The tilted absolute residual, whose best constant is the quantile q.
 
     φ(r) = max(−q r, (1 − q) r),  φ*(θ) = 0
@@ -192,10 +203,13 @@ class Pinball(Distance):
         low, high = inward(-self.quantile, theta), inward(1.0 - self.quantile, theta)
         return xp.where((theta >= low) & (theta <= high), xp.zeros_like(theta), xp.inf)
 
+    def slopes(self, y: Array) -> tuple[float, float]:
+        return inward(-self.quantile, y), inward(1.0 - self.quantile, y)
+
 
 @final
 @dataclass(frozen=True, slots=True)
-class EpsilonInsensitive(Distance):
+class EpsilonInsensitive(Bent, Distance):
     """The absolute residual with a free zone of half-width ε.
 
     φ(r) = max(0, |r| − ε),  φ*(θ) = ε|θ|
@@ -228,3 +242,45 @@ class EpsilonInsensitive(Distance):
         xp = array_namespace(theta)
         size = xp.abs(theta)
         return xp.where(size <= 1.0, self.eps * size, xp.inf)
+
+    @property
+    def width(self) -> float:
+        return self.eps
+
+    def slopes(self, y: Array) -> tuple[float, float]:
+        return -1.0, 1.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquaredEpsilonInsensitive(Unbounded, Distance):
+    """Half the square of the residual beyond a free zone of half-width ε.
+
+    φ(r) = max(0, |r| − ε)²/2,  φ*(θ) = θ²/2 + ε|θ|
+
+    Domain of φ*: the real line. Smoothness 1; with ε = 0 this is half the squared residual.
+
+    Reference: Vapnik, The Nature of Statistical Learning Theory (1995), chapter 6.
+    """
+
+    eps: float = 0.1
+    smoothness: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.eps < math.inf:
+            raise ValueError(f"eps must be nonnegative and finite, got {self.eps!r}")
+        object.__setattr__(self, "eps", float(self.eps))
+
+    def phi(self, r: Array) -> Array:
+        outside = self.dphi(r)
+        return 0.5 * outside * outside
+
+    def dphi(self, r: Array) -> Array:
+        return r - r.clip(-self.eps, self.eps)
+
+    def d2phi(self, r: Array) -> Array:
+        xp = array_namespace(r)
+        return xp.astype(xp.abs(r) >= self.eps, r.dtype)
+
+    def phi_star(self, theta: Array) -> Array:
+        return 0.5 * theta * theta + self.eps * array_namespace(theta).abs(theta)

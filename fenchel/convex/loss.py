@@ -101,6 +101,50 @@ class Unbounded(Loss):
         return theta - (float(shift) if theta.ndim == 1 else like(shift, theta))
 
 
+class Bent(Loss):
+    """A loss of three straight pieces about a target: falling, flat, rising.
+
+    The slopes are low ≤ 0, 0 and high ≥ 0, the flat piece is [y − width, y + width]. They meet in
+    kinks, or, where soft > 0, in parabolas of curvature 1/soft.
+    """
+
+    __slots__ = ()
+
+    @property
+    def width(self) -> float:
+        """Half the width of the flat piece."""
+        return 0.0
+
+    @property
+    def soft(self) -> float:
+        """The inverse curvature of the joints: 0 for kinks."""
+        return 0.0
+
+    @abstractmethod
+    def slopes(self, y: Array) -> tuple[Array | float, Array | float]:
+        """low and high: the ends of the domain of l*(y, ·)."""
+
+    def yosida(self, y: Array, z: Array, step: float) -> Array:
+        """(z − prox(z))/step, prox(z) = argmin_u l(y, u) + (u − z)²/(2 step).
+
+        clip((r − clip(r, −width, width))/(step + soft), low, high) with r = z − y: the slope of
+        the loss made smoother, a subgradient of l at prox(z), so inside the domain of l*.
+        """
+        r = z - y
+        if self.width > 0.0:
+            r = r - r.clip(-self.width, self.width)
+        xp = array_namespace(r)
+        low, high = self.slopes(y)
+        return xp.minimum(xp.maximum(r / (step + self.soft), like(low, r)), like(high, r))
+
+    def joint(self, y: Array, t: Array) -> Array:
+        """Whether a slope of the smoother loss is none of the pieces' own: the row is at a joint,
+        where the curvature is 1/(step + soft)."""
+        low, high = self.slopes(y)
+        inside = (t > like(low, t)) & (t < like(high, t))
+        return inside & (t != 0.0) if self.width > 0.0 else inside
+
+
 def inward(bound: float, z: Array) -> float:
     """The end of an interval around 0 in the floating type of z, rounded towards 0.
 

@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 from scipy.special import xlog1py
 
 from fenchel.convex import calibration
-from fenchel.convex.loss import Loss, Unbounded
+from fenchel.convex.loss import Bent, Loss, Unbounded
 from fenchel.data.arrays import Array, sigmoid, softplus, xlogx
 
 
@@ -157,7 +157,7 @@ class Logistic(Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Hinge(Margin):
+class Hinge(Bent, Margin):
     """The shortfall of the margin below 1: the loss of the support vector machine.
 
     φ(m) = max(0, 1 − m),  φ*(t) = t,  ψ(θ) = |θ|
@@ -181,6 +181,9 @@ class Hinge(Margin):
     def phi_star(self, t: Array) -> Array:
         xp = array_namespace(t)
         return xp.where((t >= -1.0) & (t <= 0.0), t, xp.inf)
+
+    def slopes(self, y: Array) -> tuple[Array, Array]:
+        return (-y).clip(None, 0.0), (-y).clip(0.0, None)
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta)

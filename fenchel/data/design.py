@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.rows import join
 from fenchel.data.table import total_weight
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,10 @@ class Design(ABC):
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
         """One pass: the scores z = Φw + b of each point go to rows(y, [z…], s), which gives a
         vector r and further sums; the answer is Totals(Φ*r, Σr, *sums). exact: in float64."""
+
+    @abstractmethod
+    def each(self, point: Point, of_row: Curve) -> Floats:
+        """of_row(y, z) of every row, in float64, as one vector on the driver."""
 
     @abstractmethod
     def inner(self, u: Floats, v: Floats) -> float:
@@ -97,7 +102,48 @@ class MatrixDesign(Design):
             y = np.stack([host(block.y), values[rows]], axis=1)
             return Block(block.start, block.X, like(y, double(block.X[:0])), block.weight)
 
-        return MatrixDesign(self.blocks.map(join))
+        new = MatrixDesign(self.blocks.map(join))
+        new._memo.update({key: self._memo[key] for key in ("weight", "point") if key in self._memo})
+        return new
+
+    def each(self, point: Point, of_row: Curve) -> Floats:
+        held = self._held(point, True)
+
+        def stat(block: Block) -> Column:
+            X = double(block.X)
+            z = held.get(block.start)
+            z = forward(X, point[0]) + like(point[1], X) if z is None else z
+            return Column([host(of_row(block.y, z))])
+
+        return np.concatenate(self.blocks.reduce(stat))
+
+    def weights(self) -> Floats:
+        """sᵢ of every row, as one vector on the driver."""
+
+        def stat(block: Block) -> Column:
+            return Column([np.ones(block.n_rows) if block.weight is None else host(block.weight)])
+
+        return np.concatenate(self.blocks.reduce(stat))
+
+    def pull(self, r: Floats) -> Totals:
+        """Totals(Φ*r, Σr) for one number a row, in the precision of the table."""
+
+        def stat(block: Block) -> Floats:
+            here = r[block.start : block.start + block.n_rows]
+            return host(adjoint(block.X, like(here, block.X)))
+
+        return Totals(self.blocks.reduce(stat), float(r.sum()))
+
+    def bent(self, h: Floats) -> MatrixDesign:
+        """The rows with h > 0 alone, in memory, and h for their weight."""
+
+        def stat(block: Block) -> Column:
+            here = h[block.start : block.start + block.n_rows]
+            some = np.flatnonzero(here)
+            return Column([Block(0, block.X[some], None, like(here[some], block.X))])
+
+        parts = [part for part in self.blocks.reduce(stat) if part.n_rows]
+        return MatrixDesign(InMemory(join(parts), None))
 
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
@@ -143,25 +189,26 @@ class MatrixDesign(Design):
 
         Where the rows are in memory, h is made by the first product and held for the next ones.
         """
-        held: dict[int, Array] = {}
+        held: dict[int, tuple[Array, Array]] = {}
         local = self.blocks.local
         w, b = point
 
-        def curved(block: Block) -> Array:
-            h = held.get(block.start)
-            if h is None:
+        def curved(block: Block) -> tuple[Array, Array]:
+            known = held.get(block.start)
+            if known is None:
                 h = curvature(block.y, forward(block.X, w) + like(b, block.X))
                 if block.weight is not None and h.ndim == 1:  # joint losses do not bend linearly
                     h = h * block.weight
+                known = bent_rows(block.X, h)
                 if local:
-                    held[block.start] = h
-            return h
+                    held[block.start] = known
+            return known
 
         def product(u: Point) -> Totals:
             v, level = u
 
             def stat(block: Block) -> Totals:
-                X, h = block.X, curved(block)
+                X, h = curved(block)
                 if is_sparse(X) and v.ndim == 1:
                     return _csr_normal(X, h, v, float(level))
                 r = bend(h, forward(X, v) + like(level, X))
@@ -178,7 +225,7 @@ class MatrixDesign(Design):
         for each column of h."""
 
         def stat(block: Block) -> Totals:
-            X, h = block.X, _bent(block, point, curvature)
+            X, h = bent_rows(block.X, _bent(block, point, curvature))
             if is_sparse(X):
                 squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
                 return Totals(host(adjoint(squared, h)), host(adjoint(X, h)), host(h.sum(0)))
@@ -193,10 +240,17 @@ class MatrixDesign(Design):
         """
 
         def stat(block: Block) -> Floats:
-            X, h = block.X, _bent(block, point, curvature)
+            X, h = bent_rows(block.X, _bent(block, point, curvature))
             return weighted_gram(X, h, centre)
 
         return self.blocks.reduce(stat)
+
+
+class Column(list[Any]):
+    """Parts of a vector or of a table in row order: `+` puts one behind the other."""
+
+    def __add__(self, other: Any) -> Column:  # type: ignore[override]
+        return Column([*self, *other])
 
 
 def _bent(block: Block, point: Point, curvature: Curve) -> Array:
@@ -206,6 +260,14 @@ def _bent(block: Block, point: Point, curvature: Curve) -> Array:
     if block.weight is None:
         return h
     return h * (block.weight if h.ndim == 1 else block.weight[:, None])
+
+
+def bent_rows(X: Array, h: Array) -> tuple[Array, Array]:
+    """The rows with any curvature, where they are few: most have none under a kinked loss."""
+    if h.ndim == 2 or not isinstance(h, np.ndarray):
+        return X, h
+    some = np.flatnonzero(h)
+    return (X, h) if 2 * len(some) > len(h) else (X[some], h[some])
 
 
 def _csr_normal(X: Array, h: Array, v: Floats, level: float) -> Totals:
@@ -289,6 +351,9 @@ class GramDesign(Design):
 
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, self.K @ v))
+
+    def each(self, point: Point, of_row: Curve) -> Floats:
+        return np.asarray(of_row(self.y, self.K @ point[0] + point[1]))
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
         scores = [self.K @ w + b for w, b in points]

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.table import as_blocks, check_weight, follow
-from fenchel.models.base import classes_of, host_keep, is_remote, label_blocks, rows_in
+from fenchel.models.base import (
+    classes_of,
+    host_keep,
+    is_remote,
+    label_blocks,
+    rows_in,
+    scores_out,
+)
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A fitted linear classifier: one plane for two classes, one a class for more."""
+
+    def decision_function(self, X: Any) -> Any:
+        """x·w + b: shape (n,) for two classes, (n, K) for more."""
+        return scores_out(self, X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score; of two, the second where the score is above zero."""
+        z = host(self.decision_function(X))
+        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def class_rows(
@@ -41,8 +68,6 @@ def class_rows(
         weight = each[codes] * (1.0 if weight is None else weight)
     whole = blocks.gather()
     target = codes if len(classes) > 2 else 2.0 * codes - 1.0
-    from fenchel.data.blocks import InMemory
-
     s = None if weight is None else follow(weight, whole.X)
     return classes, InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
 
@@ -73,6 +98,25 @@ def _remote(
     if y is None and X.classes is not None:  # the file's labels were coded when it was read
         classes = X.classes[classes.astype(int)]
     return classes, blocks.map(target)
+
+
+def one_against(k: int, outputs: int) -> Callable[[Block], Block]:
+    """A view with ±1 for a target: class k, or the second of two, against the others."""
+
+    def view(block: Block) -> Block:
+        y = host(block.y)
+        y = np.where(y > 0 if outputs == 1 else y == k, 1.0, -1.0)
+        return Block(block.start, block.X, follow(y, block.X), block.weight)
+
+    return view
+
+
+def against(blocks: Blocks, k: int, outputs: int) -> Blocks:
+    """The rows with ±1 for a target: class k, or the second of two, against the others."""
+    view = one_against(k, outputs)
+    if blocks.local and outputs > 1:
+        return InMemory(view(blocks.gather()), blocks.names)
+    return blocks.map(view)
 
 
 def check_two(estimator: Any, classes: NDArray[Any]) -> None:

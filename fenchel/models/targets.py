@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 from fenchel.data.blocks import Blocks
 from fenchel.models.base import host_keep, is_remote, rows_in, scores_out
@@ -27,6 +27,23 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class SingleTarget(LinearRegressor):
+    """A fitted linear model of one real target."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        tags.target_tags.single_output = True
+        return tags
+
+
+def single_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
+    """The rows with their one target beside them."""
+    if y is not None and not is_remote(X):
+        y = column_or_1d(host_keep(y), warn=True)
+    return target_rows(estimator, X, y, sample_weight)
 
 
 def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from fenchel.convex.objective import Objective
+from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
+from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
+from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.conjugate import NewtonCG
+from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
 from fenchel.solve.newton import Newton
-from fenchel.solve.solver import Solver
+from fenchel.solve.pairwise import PairNewton
+from fenchel.solve.solver import Solver, is_kinked
+from fenchel.solve.wider import is_nearly_kinked
 
 
-def choose(problem: Problem, tol: float = 0.0) -> Solver:
-    """Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
+def choose(problem: Objective, tol: float = 0.0) -> Solver:
+    """A kink in the loss asks for multipliers, one in the penalty for coordinates; without either
+    Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
+    if isinstance(problem, Ranking):
+        return PairNewton(goal=tol)
+    assert isinstance(problem, Problem)
+    if is_kinked(problem.loss) or is_nearly_kinked(problem):
+        return AugmentedLagrangian(goal=tol)
+    if not isinstance(problem.penalty, L2):
+        return CoordinateDescent(goal=tol)
     design = problem.design
     d = design.dimension
     if isinstance(design, MatrixDesign) and design.blocks.sparse and d > 200:

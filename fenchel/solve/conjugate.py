@@ -16,6 +16,7 @@ from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
 from fenchel.solve.solver import Solver, State, no_table, rough_edges
+from fenchel.solve.wider import first_point
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +39,17 @@ class Diagonal:
     levels: Any
     centre: Floats
     intercept: bool
+
+    @classmethod
+    def of(cls, squares: Floats, sums: Floats, mass: Any, lam: float, intercept: bool) -> Diagonal:
+        """From Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ and Σ sᵢhᵢ, the penalty being lam|w|²/2."""
+        centre = np.zeros_like(sums)
+        if intercept:
+            centre = sums / np.where(mass > 0.0, mass, 1.0)
+            squares = np.maximum(squares - centre * sums, 0.0)
+        slopes = squares + lam
+        levels = np.where(mass > 0.0, mass, 1.0)
+        return cls(np.where(slopes > 0.0, slopes, 1.0), levels, centre, intercept)
 
     def solve(self, r: Floats) -> Floats:
         if not self.intercept:
@@ -67,7 +79,7 @@ class NewtonCG(Solver):
     def init(self, problem: Problem, start: Point | State | None) -> State:
         if isinstance(start, State):
             start = start.point
-        point = problem.origin() if start is None else start
+        point = first_point(problem, self) if start is None else start
         exact = is_double(problem)
         seen = problem.evaluate(point, exact=exact)
         first = float(np.linalg.norm(gradient(problem, point, seen)))
@@ -153,15 +165,5 @@ def _diagonal(problem: Problem, point: Point) -> Diagonal:
         h = loss.curvature(y, z)
         return h * (1.0 - h) if isinstance(loss, Multinomial) else h
 
-    squares, sums, mass = (part / design.weight for part in design.squares(point, own))
-    centre = np.zeros_like(sums)
-    if problem.intercept:
-        centre = sums / np.where(mass > 0.0, mass, 1.0)
-        squares = np.maximum(squares - centre * sums, 0.0)
-    slopes = squares + ridge(problem)
-    return Diagonal(
-        np.where(slopes > 0.0, slopes, 1.0),
-        np.where(mass > 0.0, mass, 1.0),
-        centre,
-        problem.intercept,
-    )
+    sums = [part / design.weight for part in design.squares(point, own)]
+    return Diagonal.of(*sums, ridge(problem), problem.intercept)

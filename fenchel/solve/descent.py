@@ -46,6 +46,8 @@ class GradientDescent(Solver):
     keep_path: bool = True
 
     def refuses(self, problem: Problem) -> str | None:
+        if not math.isfinite(problem.loss.smoothness):
+            return f"gradient descent needs a loss of bounded curvature, not {problem.loss}"
         return rough_edges(problem, "gradient descent")
 
     def init(self, problem: Problem, start: Point | State | None) -> State:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2
-from fenchel.convex.problem import Problem
 from fenchel.data.blocks import one_blas_thread
 from fenchel.data.design import Point
 from fenchel.solve.choose import choose
@@ -43,7 +43,7 @@ class Solution:
 # Worker threads of BLAS go on spinning after a product, in the way of the passes between them.
 @one_blas_thread()
 def minimise(
-    problem: Problem,
+    problem: Objective,
     solver: Solver | str = "auto",
     *,
     tol: float = 1e-6,
@@ -56,7 +56,7 @@ def minimise(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective, such as a Problem
     solver : a Solver, or "auto" for the one that fits
     tol : float
         Relative duality gap to reach.
@@ -75,7 +75,7 @@ def minimise(
     if reason is not None:
         raise ValueError(reason)
     begun = time.perf_counter()
-    judge = Judge(problem, tol, proof)
+    judge = Judge(problem, solver, tol, proof)
     history: list[Certificate] = []
     state: State | None = None
     outcome, step, converged = "", 0, False
@@ -102,7 +102,7 @@ def minimise(
             raise
         outcome = "interrupted"
     if proof and not converged:
-        proved = problem.certify(state.point, state.seen, enough=tol)
+        proved = problem.certify(state.point, state.seen, state.theta, enough=tol)
         own = solver.prove(problem, state)
         if own is not None and own.relative_gap < proved.relative_gap:
             proved = own
@@ -124,13 +124,19 @@ def minimise(
 class Judge:
     """Asks for a proof, which may cost a pass, only when the estimate says that it will succeed."""
 
-    def __init__(self, problem: Problem, tol: float, proof: bool) -> None:
-        self.problem, self.tol, self.proof = problem, tol, proof
+    def __init__(self, problem: Objective, solver: Solver, tol: float, proof: bool) -> None:
+        self.problem, self.solver, self.tol, self.proof = problem, solver, tol, proof
         self.free = problem.penalty == L2(0.0)
         self.failed = float("inf")
 
     def __call__(self, state: State) -> Certificate:
         seen, problem = state.seen, self.problem
+        if self.proof and self.solver.proves:
+            own = self.solver.prove(problem, state)
+            if own is not None:
+                return own
+        if state.theta is not None:
+            return self._beside(state)
         slack = state.decrement if self.free else problem.slack(state.point, seen)
         # Without an intercept, and in float64, the slack is the gap: the proof is free.
         known = seen.exact and not problem.intercept and not self.free
@@ -138,6 +144,16 @@ class Judge:
         if not self.proof or slack > min(self.tol * abs(seen.value), 0.5 * self.failed):
             return estimate
         proved = problem.certify(state.point, seen, enough=self.tol)
+        if proved.relative_gap > self.tol:
+            self.failed = slack
+        return proved
+
+    def _beside(self, state: State) -> Certificate:
+        """A dual point of the solver's own: its estimate says when to look at it."""
+        value, slack = state.seen.value, state.decrement
+        if not self.proof or slack > min(self.tol * abs(value), 0.5 * self.failed):
+            return Certificate(value, value - slack, "estimate")
+        proved = self.problem.certify(state.point, theta=state.theta, enough=self.tol)
         if proved.relative_gap > self.tol:
             self.failed = slack
         return proved

@@ -21,6 +21,7 @@ from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of
 from fenchel.solve.solver import Solver, State, no_table, rough_edges
+from fenchel.solve.wider import first_point
 
 Floats = NDArray[np.float64]
 WHOLE = 600  # the largest Hessian of all classes together that is worth making
@@ -61,7 +62,7 @@ class Newton(Solver):
             known = start.memory.curvature
             memory = Memory(known, known.factor(ridge), ridge, own=start.memory.own, fresh=False)
             return self._arrive(problem, memory, _ahead(start, ridge))
-        point = problem.origin() if start is None else start
+        point = first_point(problem, self) if start is None else start
         small = self._sample(problem)
         if small is None:
             known = _curve(problem, point, column_centre(problem))

@@ -1,0 +1,269 @@
+"""The formula as an estimator: any loss, any penalty, one proof."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from fenchel.convex.distance import (
+    Absolute,
+    Distance,
+    EpsilonInsensitive,
+    Huber,
+    Pinball,
+    Square,
+    SquaredEpsilonInsensitive,
+)
+from fenchel.convex.loss import Loss
+from fenchel.convex.margin import (
+    Exponential,
+    Hinge,
+    Logistic,
+    Margin,
+    ModifiedHuber,
+    SquaredHinge,
+    SquareMargin,
+)
+from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.penalty import L1, L2, ElasticNet, Penalty
+from fenchel.convex.problem import Problem
+from fenchel.data.blocks import Blocks
+from fenchel.data.design import MatrixDesign
+from fenchel.models.classes import LinearClassifier, class_rows
+from fenchel.models.formula import fit_line, fit_planes
+from fenchel.models.odds import log_probabilities, probabilities
+from fenchel.models.targets import SingleTarget, single_rows
+
+MARGINS: dict[str, type[Loss]] = {
+    "logistic": Logistic,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "square": SquareMargin,
+    "exponential": Exponential,
+    "modified_huber": ModifiedHuber,
+}
+DISTANCES: dict[str, type[Loss]] = {
+    "square": Square,
+    "absolute": Absolute,
+    "huber": Huber,
+    "pinball": Pinball,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+PENALTIES: dict[str, type[Penalty]] = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}
+_shared: dict[str, list[Any]] = {
+    "penalty": [StrOptions(set(PENALTIES)), Penalty, None],
+    "lam": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+}
+
+
+def penalty_of(estimator: Any) -> Penalty:
+    """The penalty an estimator names, gives, or leaves out."""
+    penalty = estimator.penalty
+    if penalty is None:
+        return L2(0.0)
+    if isinstance(penalty, str):
+        penalty = PENALTIES[penalty](float(estimator.lam))  # type: ignore[call-arg]
+    if isinstance(penalty, L1 | ElasticNet) and penalty.lam == 0.0 and not penalty.positive:
+        return L2(0.0)
+    assert isinstance(penalty, Penalty)
+    return penalty
+
+
+def _is_log(estimator: Any) -> bool:
+    return estimator.loss in ("logistic", "multinomial") or isinstance(
+        estimator.loss, Logistic | Multinomial
+    )
+
+
+class ERMClassifier(LinearClassifier):
+    """Regularised risk: min over (w, b) of Σ sᵢ l(yᵢ, xᵢ·w + b) / Σsᵢ + Ω(w), yᵢ = ±1.
+
+    Any margin loss with any penalty, and a certificate with every fit. Of more than two classes
+    each is set against the rest, and the largest score wins; the multinomial loss is joint.
+
+    Parameters
+    ----------
+    loss : str or Loss, default "logistic"
+        "logistic", "hinge", "squared_hinge", "square", "exponential", "modified_huber", a margin
+        loss such as Hinge(), or for a joint fit "multinomial" (of two classes, logistic).
+    penalty : str, Penalty or None, default "l2"
+        "l2", "l1", "elasticnet" (half of each) with strength `lam`, a penalty such as L1(0.1) that
+        brings its own, or None.
+    lam : float, default 0.001
+        Strength of a penalty given by name.
+    fit_intercept : bool, default True
+        The intercept is not penalised.
+    tol : float, default 1e-6
+        Relative duality gap to reach.
+    max_iter : int, default 1000
+    class_weight : dict, "balanced" or None
+    warm_start : bool
+    verbose : int
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_ : Certificate
+        On the objective above, summed over the classes; `certificates_` has one a fit.
+    converged_ : bool
+    history_ : tuple of Certificate
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fenchel import ERMClassifier, L1, SquaredHinge
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ERMClassifier(loss=SquaredHinge(), penalty=L1(0.01)).fit(X, y)
+    >>> model.converged_, model.coef_.shape
+    (True, (3, 4))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions({*MARGINS, "multinomial"}), Loss],
+        **_shared,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        penalty: Any = "l2",
+        *,
+        lam: float = 1e-3,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMClassifier:
+        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        penalty = penalty_of(self)
+        if isinstance(self.loss, Distance):
+            raise ValueError(
+                f"ERMClassifier needs a margin loss, not {self.loss}: take ERMRegressor for it, or "
+                "SquareMargin() for least squares on classes"
+            )
+        self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
+        loss = self.loss_for(len(self.classes_))
+        fit_planes(
+            self,
+            blocks,
+            lambda rows: Problem(loss, penalty, MatrixDesign(rows), self.fit_intercept),
+        )
+        return self
+
+    def loss_for(self, K: int) -> Loss:
+        """The loss of K classes."""
+        if isinstance(self.loss, Multinomial) and self.loss.n_classes != K:
+            raise ValueError(f"loss={self.loss} does not fit y, which has {K} classes")
+        if self.loss == "multinomial" or isinstance(self.loss, Multinomial):
+            return Multinomial(K) if K > 2 else Logistic()
+        return MARGINS[self.loss]() if isinstance(self.loss, str) else self.loss
+
+    @available_if(_is_log)
+    def predict_proba(self, X: Any) -> Any:
+        """P(class | x); of several logistic planes, each class's own odds made to sum to one."""
+        return probabilities(self.decision_function(X), self._joint())
+
+    @available_if(_is_log)
+    def predict_log_proba(self, X: Any) -> Any:
+        """log P(class | x)."""
+        return log_probabilities(self.decision_function(X), self._joint())
+
+    def _joint(self) -> bool:
+        return isinstance(self.loss_for(len(self.classes_)), Multinomial)
+
+
+class ERMRegressor(SingleTarget):
+    """Regularised risk: min over (w, b) of Σ sᵢ l(yᵢ, xᵢ·w + b) / Σsᵢ + Ω(w).
+
+    Any regression loss with any penalty, and a certificate with every fit.
+
+    Parameters
+    ----------
+    loss : str or Loss, default "square"
+        "square", "absolute", "huber", "pinball", "epsilon_insensitive",
+        "squared_epsilon_insensitive", or a loss such as Huber(1.5), Pinball(0.9).
+    penalty, lam, fit_intercept, tol, max_iter, warm_start, verbose : as in ERMClassifier
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_, converged_, history_, n_iter_ : as in ERMClassifier
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fenchel import ERMRegressor, Huber
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ERMRegressor(loss=Huber(20.0), lam=1e-4).fit(X, y)
+    >>> model.converged_, model.certificate_.relative_gap <= 1e-6
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(DISTANCES)), Loss],
+        **_shared,
+    }
+
+    def __init__(
+        self,
+        loss: Any = "square",
+        penalty: Any = "l2",
+        *,
+        lam: float = 1e-3,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMRegressor:
+        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        if isinstance(self.loss, Margin | Multinomial):
+            raise ValueError(
+                f"ERMRegressor needs a loss of the residual, not {self.loss}: take ERMClassifier "
+                "for it, or Square(), Huber(), Absolute() here"
+            )
+        blocks = single_rows(self, X, y, sample_weight)
+        fit_line(self, blocks, self.problem_on(blocks))
+        return self
+
+    def problem_on(self, blocks: Blocks) -> Problem:
+        """What is minimised on these rows."""
+        loss = DISTANCES[self.loss]() if isinstance(self.loss, str) else self.loss
+        return Problem(loss, penalty_of(self), MatrixDesign(blocks), self.fit_intercept)

@@ -1,0 +1,105 @@
+"""Fitting Σ s l(y, x·w + b) + Ω(w) and writing down what an estimator promises of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.problem import Problem
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Blocks
+from fenchel.data.convoy import Convoy
+from fenchel.data.design import Point
+from fenchel.models.classes import against, one_against
+from fenchel.models.precision import in_precision
+from fenchel.models.progress import watch
+from fenchel.models.targets import set_coefficients
+from fenchel.solve.minimise import Solution, minimise
+from fenchel.solve.ridge import summed
+
+Floats = NDArray[np.float64]
+Build = Callable[[Blocks], Problem]
+
+
+def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> Solution:
+    """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows."""
+    with watch(estimator.verbose, estimator.tol) as show:
+        solution = minimise(
+            problem,
+            tol=estimator.tol,
+            max_steps=estimator.max_iter,
+            start=start,
+            callback=show,
+        )
+    return in_precision(problem, solution, dtype, estimator.tol)
+
+
+def fit_planes(estimator: Any, blocks: Blocks, build: Build, factor: float = 1.0) -> None:
+    """One plane for two classes; for more one joint fit, or each class against the rest.
+
+    factor: the estimator's objective over the house's.
+    """
+    K, dtype = len(estimator.classes_), blocks.dtype
+    joint = isinstance(build(blocks).loss, Multinomial)
+    starts = _starts(estimator, blocks.n_cols, K, joint)
+    if joint or K == 2:
+        problem = build(blocks)
+        solutions = [solve(estimator, problem, starts[0], dtype)]
+        W, b = solutions[0].point
+        coef, level = np.atleast_2d(W.T), np.atleast_1d(b)
+    else:
+
+        def job(k: int) -> Callable[[Blocks], Solution]:
+            return lambda rows: solve(estimator, build(rows), starts[k], dtype)
+
+        if blocks.local:
+            solutions = [job(k)(against(blocks, k, K)) for k in range(K)]
+        else:  # one pass over the rows serves every class
+            views = [one_against(k, K) for k in range(K)]
+            solutions = Convoy(blocks).run([job(k) for k in range(K)], views)
+        coef = np.stack([s.point[0] for s in solutions])
+        level = np.array([s.point[1] for s in solutions])
+    estimator.coef_ = np.ascontiguousarray(coef, dtype=dtype)
+    estimator.intercept_ = np.array(level, dtype=dtype)
+    _record(estimator, solutions, factor)
+
+
+def fit_line(estimator: Any, blocks: Blocks, problem: Problem, factor: float = 1.0) -> None:
+    """One plane for a real target."""
+    start = None
+    if estimator.warm_start and "coef_" in vars(estimator):
+        w = host(np.asarray(estimator.coef_))
+        start = (w, float(estimator.intercept_)) if w.shape == (blocks.n_cols,) else None
+    solution = solve(estimator, problem, start, blocks.dtype)
+    w, b = solution.point
+    set_coefficients(estimator, w[:, None], np.array([b]), True, blocks.dtype, ravel=True)
+    _record(estimator, [solution], factor)
+
+
+def _record(estimator: Any, solutions: Sequence[Solution], factor: float) -> None:
+    parts = [s.certificate.scaled(factor) for s in solutions]
+    histories = [(*s.history[:-1], s.certificate) for s in solutions]
+    estimator.certificate_ = reduce(Certificate.__add__, parts)
+    estimator.certificates_ = tuple(parts)
+    estimator.history_ = tuple(c.scaled(factor) for c in summed(histories))
+    estimator.converged_ = all(s.converged for s in solutions)
+    estimator.n_iter_ = max(s.steps for s in solutions)
+
+
+def _starts(estimator: Any, d: int, K: int, joint: bool) -> list[Point | None]:
+    """The last fit's planes, where they are wanted and have the shape of these."""
+    planes = 1 if K == 2 else K
+    if not estimator.warm_start or "coef_" not in vars(estimator):
+        return [None] * planes
+    W, b = host(np.asarray(estimator.coef_)), host(np.asarray(estimator.intercept_)).ravel()
+    if W.shape != (planes, d):
+        return [None] * planes
+    if joint:
+        return [(W.T, b)]
+    return [(w, float(level)) for w, level in zip(W, b, strict=True)]

@@ -1,0 +1,1 @@
+"""Dual ascent, one row at a time."""
