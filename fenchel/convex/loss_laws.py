@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fenchel.convex.laws import require
-from fenchel.convex.loss import Loss
+from fenchel.convex.loss import Bent, Loss
 from fenchel.convex.margin import Margin
 from fenchel.convex.multiclass import Multinomial
 from fenchel.data.arrays import host
@@ -269,6 +269,29 @@ def kin(
         require(loss, f"{law}: {name}", holds, y=y, z=z)
 
 
+def smoothed(loss: Loss, reach: float, rng: Random) -> None:
+    """yosida is a subgradient at its own prox, and `joint` says where its derivative is not 0."""
+    if not isinstance(loss, Bent):
+        return
+    y, z = _points(loss, rng)
+    for step in (1e-6, 0.1, 30.0):
+        t = loss.yosida(y, z, step)
+        u = z - step * t
+        require(loss, "yosida lies in the domain", np.isfinite(loss.conjugate(y, t)), y=y, z=z)
+        gap = loss.value(y, u) + loss.conjugate(y, t) - t * u
+        room = 1e-12 * (1.0 + np.abs(z) + np.abs(y))
+        require(loss, "yosida is a subgradient at the prox", np.abs(gap) <= room, y=y, z=z)
+        move = 1e-5 * step
+        bend = (loss.yosida(y, z + move, step) - loss.yosida(y, z - move, step)) / (2.0 * move)
+        told = loss.joint(y, t) / (step + loss.soft)
+        # Next to the end of a joint the difference sees both sides of it.
+        near = loss.joint(y, loss.yosida(y, z + move, step)) == loss.joint(
+            y, loss.yosida(y, z - move, step)
+        )
+        right = np.abs(bend - told) <= 1e-3 / step + 1e-9 * (1.0 + np.abs(z)) / move
+        require(loss, "the curvature of the smoother loss", right | ~near, y=y, z=z)
+
+
 LAWS = (
     finite,
     evaluate,
@@ -280,4 +303,5 @@ LAWS = (
     supremum,
     domain,
     center,
+    smoothed,
 )

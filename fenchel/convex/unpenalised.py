@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.distance import Square
+from fenchel.convex.distance import Distance, Square
 from fenchel.convex.hessian import Factor, column_centre, curvature
+from fenchel.convex.loss import Bent
 from fenchel.convex.margin import SquareMargin
-from fenchel.convex.penalty import L2, NonNegative
+from fenchel.convex.penalty import L2, is_bounded
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals, free_memory
 from fenchel.data.design import MatrixDesign, Point, adjoint
@@ -51,7 +52,7 @@ def certify_unpenalised(problem: Problem, point: Point, given: bool) -> Certific
     the bound is Σ s inf l(y, ·).
     """
     w = point[0]
-    bounded = isinstance(problem.penalty, NonNegative)
+    bounded = is_bounded(problem.penalty)
     active = w > 0.0 if bounded else np.ones(len(w), bool)
     if isinstance(problem.design, MatrixDesign) and _fits(problem) and active.ndim == 1:
         for _ in range(5):
@@ -301,7 +302,9 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     owed = 0.5 * _ridge(problem) * float(np.vdot(u, u)) - float(np.vdot(found.pull, u))
     if problem.intercept:
         owed -= float(np.vdot(found.level, b - problem.middle))
-    reach = 11.0 * found.far + found.rest
+    reach = 11.0 * found.far + (0.0 if setting.given else found.rest)
+    if setting.given and isinstance(problem.loss, Bent) and isinstance(problem.loss, Distance):
+        reach = found.far + _farthest(problem, value / total)
     if isinstance(problem.loss, Square | SquareMargin):
         whole = (value + dual) / total + problem.penalty.value(point[0], problem.design.inner)
         slack = max(whole + owed + found.rest * found.far, 0.0)
@@ -318,6 +321,22 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     spread = (setting.lengths @ (np.abs(w) + np.abs(w + step))).sum() + 2.0 * np.abs(point[1]).sum()
     charge += 4.0 * EPS * found.size * float(spread)
     return problem.close(point, Totals(value, dual, floor), charge)
+
+
+def _farthest(problem: Problem, value: float) -> float:
+    """√Σ s (z - middle)² at most, for scores z whose loss is no larger than this value.
+
+    l(y, z) ≥ m(|z - y| - width - soft m/2), m the lesser slope, bounds Σ s|z - y|; a sum of squares
+    is at most that sum squared over the least weight.
+    """
+    loss, design = problem.loss, problem.design
+    assert isinstance(loss, Bent) and isinstance(design, MatrixDesign)
+    low, high = loss.slopes(np.zeros(1))
+    m = min(-float(low), float(high))
+    s = design.weights() / design.weight
+    y = design.each(problem.origin(), lambda y, z: y[:, 0])
+    apart = value / m + loss.width + 0.5 * loss.soft * max(-float(low), float(high))
+    return (apart + float(s @ np.abs(y - problem.middle))) / math.sqrt(s[s > 0.0].min())
 
 
 def _ridge(problem: Problem) -> float:

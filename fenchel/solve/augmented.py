@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature, column_centre
 from fenchel.convex.loss import Bent
+from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
 from fenchel.convex.problem import Evaluation, Problem, is_free
 from fenchel.data.blocks import Block, InMemory
@@ -137,18 +138,25 @@ class AugmentedLagrangian(Solver):
 
     def _at(self, problem: Problem, point: Point, stage: Stage) -> State:
         """New multipliers once the smooth problem is solved as well as its envelope deserves."""
+        longer = _separates(problem, stage)
+        if longer > 0.0:
+            point = (longer * point[0], longer * point[1])
+            nothing = np.zeros(len(stage.z))
+            stage = _stage(problem, stage.rows, nothing, stage.mu, longer * stage.z, nothing)
         primal, dual, rest = _values(problem, point, stage)
         gap = primal - dual
         small = max(0.1 * (gap - rest), 0.1 * self.goal * abs(primal))
         seen = Evaluation(primal, stage.pull, stage.level, np.zeros(2), False)
         if rest > small and stage.tried < TRIES:
-            return State(point, seen, math.inf, False, stage, stage.theta)
+            return State(point, seen, math.inf, False, stage, stage.t)
         idle = 0 if gap < 0.9 * stage.best else stage.idle + 1
+        # Beyond this θ has no digits left of a score's distance to its kink.
         mu = stage.mu * (0.3 if stage.tried < 5 else 0.6 if stage.tried < 10 else 1.0)
+        mu = max(mu, min(1e-9 * abs(primal), stage.mu))
         z = stage.z if is_double(problem) else problem.design.each(point, _score)
         new = _stage(problem, stage.rows, stage.t, mu, z)
         new = replace(new, idle=idle, best=min(gap, stage.best))
-        return State(point, seen, max(gap, 0.0), idle > 6, new, stage.t)
+        return State(point, seen, max(gap, 0.0), idle > 20, new, stage.t)
 
     def _direction(self, problem: Problem, point: Point, stage: Stage) -> Floats:
         """The step to the optimum of the envelope's quadratic model, penalty included."""
@@ -157,6 +165,7 @@ class AugmentedLagrangian(Solver):
         loss = problem.loss
         assert isinstance(loss, Bent)
         h = np.where(loss.joint(rows.y, stage.t), rows.s / (stage.mu + loss.soft), 0.0)
+        # Where no row is at a joint a long step is sought, and the search along it finds how long.
         active = design.bent(h if h.any() else rows.s * (1e-9 / stage.mu))
         if not isinstance(problem.penalty, L2):
             return _to_corner(problem, point, stage, active)
@@ -272,24 +281,37 @@ def _stage(
     return Stage(rows, theta, mu, z, t, pull, level, rise, fall)
 
 
+def _separates(problem: Problem, stage: Stage) -> float:
+    """What to multiply (w, b) by for no loss at all, where nothing holds a plane that separates."""
+    if not isinstance(problem.loss, Hinge) or not is_free(problem.penalty):
+        return 0.0
+    rows = stage.rows
+    least = float((rows.y * stage.z)[rows.s > 0.0].min())
+    return (1.0 + 1e-9) / least if least > 0.0 else 0.0
+
+
 def _values(problem: Problem, point: Point, stage: Stage) -> tuple[float, float, float]:
-    """P, D at the slopes, and how much of their difference the smooth problem can still win."""
+    """P, D at the slopes, and how much of their difference the smooth problem can still win.
+
+    Where the intercept is free, D pays for Σst that is not yet zero.
+    """
     penalty, inner, (w, b) = problem.penalty, problem.design.inner, point
     primal = stage.rise + penalty.value(w, inner)
-    off = abs(stage.level) * (1.0 + abs(float(b))) if problem.intercept else 0.0
+    off = abs(stage.level) * (primal + abs(float(b))) if problem.intercept else 0.0
     if is_free(penalty):
         push = np.abs(stage.pull)
         if isinstance(penalty, NonNegative) or penalty.positive:
             push = np.where(w > 0.0, push, np.maximum(-stage.pull, 0.0))
-        rest = float(push.max(initial=0.0)) * float(np.abs(w).sum() + 1.0) + off
-        return primal, -stage.fall, rest
+        room = float(np.abs(w).sum()) + primal / max(stage.rows.size, 1e-300)
+        rest = float(push.max(initial=0.0)) * room + off
+        return primal, -stage.fall - rest, rest
     rows, fall = stage.rows, stage.fall
     shrink = penalty.shrink(-stage.pull)
     if shrink < 1.0:
         fall = float(rows.s @ problem.loss.conjugate(rows.y, shrink * stage.t))
-    dual = -fall - penalty.conjugate(-shrink * stage.pull, inner)
+    dual = -fall - penalty.conjugate(-shrink * stage.pull, inner) - off
     blur = stage.rise + stage.fall - float(rows.s @ (stage.z * stage.t))
-    return primal, dual, max(primal - dual - blur, 0.0) + off
+    return primal, dual, max(primal - dual - blur, 0.0)
 
 
 def _search(problem: Problem, point: Point, v: Point, dz: Floats, stage: Stage) -> float:
@@ -316,18 +338,21 @@ def _search(problem: Problem, point: Point, v: Point, dz: Floats, stage: Stage) 
 
     first = abs(slope(0.0)[0])
     low, high, x = 0.0, math.inf if smooth else 1.0, 1.0
-    for _ in range(25):
+    for _ in range(60):
         here, bend = slope(x)
         if abs(here) <= 0.1 * first or (here < 0.0 and x >= high):
-            break
+            return x
         if here < 0.0:
             low = x
         else:
             high = x
         x = x - here / bend if bend > 0.0 else math.inf
         if not low < x < high or x > 1e3 * (low + 1.0):
-            x = 0.5 * (low + high) if high < math.inf else 2.0 * low + 1.0
-    return x
+            x = 0.5 * (low + high) if 0.0 < low < high < math.inf else 0.1 * high
+            x = x if high < math.inf else 2.0 * low + 1.0
+        if high - low <= 1e-12 * high:  # a kink of the penalty
+            break
+    return low
 
 
 def _first_mu(problem: Problem, rows: Rows, z: Floats, near: bool) -> float:
