@@ -17,6 +17,7 @@ SUITES = {
     "multinomial": "multinomial",
     "ridgecv": "ridgecv",
     "logisticcv": "logisticcv",
+    "linear": "linear",
     "import": "imports",
 }
 

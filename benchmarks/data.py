@@ -14,7 +14,7 @@ FASHION = Path(os.environ.get("FENCHEL_FASHION_MNIST", "/usr/share/datasets/fash
 
 
 class Table(NamedTuple):
-    X: Any  # (n, d): a float64 array, or a csr_matrix, which all peers accept
+    X: Any  # (n, d): a float64 array, or a csr_matrix or csc_matrix, which all peers accept
     y: np.ndarray
 
 
@@ -55,9 +55,8 @@ def dense_regression(n: int, d: int, *, condition: float, seed: int) -> Table:
     return Table(X, X @ rng.standard_normal(d) + 5 * rng.standard_normal(n))
 
 
-def text_classes(n: int, d: int, *, words: int, seed: int) -> Table:
-    """Documents of Zipf words: (1 + log tf) · idf, unit rows; a fifth of the words matter."""
-    rng = np.random.default_rng(seed)
+def documents(n: int, d: int, words: int, rng: np.random.Generator) -> Any:
+    """Zipf words: (1 + log tf) · idf, unit rows, as a csr_matrix."""
     lengths = np.maximum(rng.poisson(words, n), 5)
     rarity = np.cumsum(1 / np.arange(10.0, d + 10))
     word = np.searchsorted(rarity, rng.random(lengths.sum()) * rarity[-1], side="right")
@@ -69,8 +68,37 @@ def text_classes(n: int, d: int, *, words: int, seed: int) -> Table:
     row_norm = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
     X.data /= np.repeat(row_norm, np.diff(X.indptr))
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+def text_classes(n: int, d: int, *, words: int, seed: int) -> Table:
+    """Two classes of documents; a fifth of the words matter."""
+    rng = np.random.default_rng(seed)
+    X = documents(n, d, words, rng)
     w = 6 * rng.standard_normal(d) * (rng.random(d) < 0.2)
     return Table(X, flip(coin(X @ w, rng), 0.05, rng))
+
+
+def text_regression(n: int, d: int, *, words: int, seed: int) -> Table:
+    """Documents as a csc_matrix and a target of mean zero; a tenth of the commoner words matter."""
+    rng = np.random.default_rng(seed)
+    X = documents(n, d, words, rng).tocsc()
+    w, common = np.zeros(d), max(d * 3 // 50, 10)
+    few = rng.choice(common, common // 10, replace=False)
+    w[few] = 3 * rng.standard_normal(len(few))
+    y = X @ w + 0.1 * rng.standard_normal(n)
+    return Table(X, y - y.mean())
+
+
+def factor_regression(n: int, d: int, *, seed: int) -> Table:
+    """Columns that share thirty factors, by columns in memory; a hundred of them matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X += 1.05 * rng.standard_normal((n, 30)) @ rng.standard_normal((30, d)) / np.sqrt(30)
+    w, few = np.zeros(d), rng.choice(d, min(100, d // 10), replace=False)
+    w[few] = rng.standard_normal(len(few))
+    z = X @ w
+    return Table(np.asfortranarray(X), z + 0.3 * z.std() * rng.standard_normal(n))
 
 
 def fashion_mnist(n: int = 60_000) -> Table:

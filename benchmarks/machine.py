@@ -27,6 +27,7 @@ PACKAGES = (
     "snapml",
     "liblinear-official",
     "skglm",
+    "celer",
 )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .data import Table
-from .gap import Verdict
+from .gap import Numbers, Verdict
 from .machine import Work
 
 
@@ -28,10 +28,17 @@ class Contender:
     ladder: tuple[float, ...]  # tolerances, loosest first; one entry if there is no tolerance
     ours: bool = False
     yardstick: bool = False  # shown beside the peers, never counted as one
+    problem: int = 0  # which of the workload's problems it solves, where they are several
 
 
 @dataclass(frozen=True)
 class Workload:
+    """A table, a problem on it, and who is to solve it.
+
+    `known(table)` gives a lower bound of each problem's optimum, found beforehand by the judge
+    itself: for losses with kinks, where the fitted plane alone does not tell a good dual point.
+    """
+
     name: str
     target: float  # the relative gap to certify
     table: Callable[[], Table]
@@ -39,6 +46,7 @@ class Workload:
     work: Callable[[Table], Work]
     contenders: tuple[Contender, ...]
     one_problem: bool = True  # False if contenders may be judged on different ones
+    known: Callable[[Table], tuple[float, ...]] | None = None
     note: str = ""
     missing: str = ""  # why it cannot run here; empty if it can
 
@@ -52,12 +60,12 @@ class Timed:
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit: its tolerance, its time, and the judge's two numbers."""
+    """One fit: its tolerance, its time, and the judge's two numbers, or arrays for a path."""
 
     tol: float
     seconds: float
-    value: float
-    bound: float
+    value: Numbers
+    bound: Numbers
     claimed: float | None = None  # the relative gap that the model itself reports, if it does
     remarks: tuple[str, ...] = ()
 
@@ -65,9 +73,15 @@ class Fit:
     def gap(self) -> float:
         return Verdict(self.value, self.bound).relative_gap
 
-    def excess(self, bound: float) -> float:
+    def excess(self, bound: Numbers) -> float:
         """How far the value may be above the optimum, given the best bound anyone has proved."""
-        return (self.value - bound) / abs(self.value)
+        return Verdict(self.value, bound).relative_gap
+
+    def given(self, bound: float | None) -> Fit:
+        """The same fit, where a bound of the optimum is known beforehand."""
+        if bound is None:
+            return self
+        return replace(self, bound=float(np.maximum(self.bound, bound)))
 
 
 @dataclass
@@ -116,6 +130,8 @@ def estimator(
     read: Callable[[Any], Any],
     *,
     ours: bool = False,
+    yardstick: bool = False,
+    problem: int = 0,
     **parameters: Any,
 ) -> Contender:
     """A class with scikit-learn's interface, named 'module.Class' and imported by who runs it."""
@@ -131,4 +147,4 @@ def estimator(
 
         return fit
 
-    return Contender(name, prepare, read, ladder, ours=ours)
+    return Contender(name, prepare, read, ladder, ours, yardstick, problem)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from .machine import Machine
 from .protocol import Fit, Row, Workload
 
@@ -179,4 +181,7 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 def fit_json(fit: Fit | None) -> dict[str, Any] | None:
-    return None if fit is None else {**asdict(fit), "gap": fit.gap}
+    if fit is None:
+        return None
+    numbers = {name: np.asarray(getattr(fit, name)).tolist() for name in ("value", "bound")}
+    return {**asdict(fit), **numbers, "gap": fit.gap}

@@ -95,8 +95,10 @@ def serve(pipe: Connection, names: tuple[str, str, str, str], folder: Path) -> N
 
 
 def claim(model: Any) -> float | None:
+    """The largest relative gap that the model itself reports, one fit or a path of them."""
     certificate = getattr(model, "certificate_", None)
-    return None if certificate is None else float(certificate.relative_gap)
+    certificates = getattr(model, "certificates", () if certificate is None else (certificate,))
+    return max((float(c.relative_gap) for c in certificates), default=None)
 
 
 def one_line(error: Warning | Exception | str) -> str:
@@ -107,9 +109,15 @@ def one_line(error: Warning | Exception | str) -> str:
 class Worker:
     """The parent's end: ask for a fit, wait no longer than the limit, kill what does not answer."""
 
-    def __init__(self, names: tuple[str, str, str, str], folder: Path, limit: float) -> None:
+    def __init__(
+        self,
+        names: tuple[str, str, str, str],
+        folder: Path,
+        limit: float,
+        bound: float | None = None,
+    ) -> None:
         context = multiprocessing.get_context("spawn")
-        self.limit = limit
+        self.limit, self.bound = limit, bound
         self.pipe, there = context.Pipe()
         # Not a daemon: those may not start the jobs that n_jobs=2 asks for.
         self.process = context.Process(target=serve, args=(there, names, folder))
@@ -140,7 +148,7 @@ class Worker:
             raise Failed("the process died") from None
         if isinstance(reply, str):
             raise Failed(reply)
-        return reply
+        return reply.given(self.bound)
 
     def close(self) -> None:
         """A word first, so that an idle process ends its own jobs; then force."""

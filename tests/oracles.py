@@ -32,6 +32,10 @@ def epsilon_insensitive(y, z, eps):
     return max(0.0, abs(z - y) - eps)
 
 
+def squared_epsilon_insensitive(y, z, eps):
+    return max(0.0, abs(z - y) - eps) ** 2 / 2
+
+
 def square_margin(y, z):
     return (1 - y * z) ** 2
 
@@ -70,11 +74,13 @@ def l2(w, lam):
     return lam / 2 * w**2
 
 
-def l1(w, lam):
-    return lam * abs(w)
+def l1(w, lam, positive=False):
+    return math.inf if positive and w < 0 else lam * abs(w)
 
 
-def elastic_net(w, lam, l1_ratio):
+def elastic_net(w, lam, l1_ratio, positive=False):
+    if positive and w < 0:
+        return math.inf
     return lam * (l1_ratio * abs(w) + (1 - l1_ratio) / 2 * w**2)
 
 
@@ -143,3 +149,129 @@ def lower_envelope(x: np.ndarray, f: np.ndarray) -> np.ndarray:
     corners = np.column_stack([np.append(x, [x[0], x[-1]]), np.append(f, [roof, roof])])
     below = sorted(v for v in ConvexHull(corners).vertices if v < len(x))
     return np.interp(x, x[below], f[below])
+
+
+# ------------------------------------------------------------------------------------ row by row
+
+
+def perceptron(X, y, eta=1.0, bias=False, epochs=1):
+    """(w, b, average of the planes after each look, mistakes): y = ±1, rows in order."""
+    R = max(math.sqrt(sum(v * v for v in x)) for x in X)
+    w, b, mistakes, seen = np.zeros(X.shape[1]), 0.0, 0, []
+    for _ in range(epochs):
+        for x, t in zip(X, y, strict=True):
+            if t * (w @ x + b) <= 0:
+                w, b, mistakes = w + eta * t * x, b + eta * t * R**2 * bias, mistakes + 1
+            seen.append(np.append(w, b))
+    return w, b, np.mean(seen, axis=0), mistakes
+
+
+def adaline(X, y, eta, bias=True, epochs=1):
+    """(w, b, average of the planes after each look): y = ±1, rows in order."""
+    w, b, seen = np.zeros(X.shape[1]), 0.0, []
+    for _ in range(epochs):
+        for x, t in zip(X, y, strict=True):
+            error = t - (w @ x + b)
+            w, b = w + eta * error * x, b + eta * error * bias
+            seen.append(np.append(w, b))
+    return w, b, np.mean(seen, axis=0)
+
+
+def separates(X, y, bias):
+    """Whether a plane has every row strictly on its side, by linear programming."""
+    from scipy.optimize import linprog
+
+    A = y[:, None] * (np.hstack([X, np.ones((len(X), 1))]) if bias else X)
+    free = [(-1, 1)] * A.shape[1] + [(None, 1)]
+    answer = linprog(
+        np.append(np.zeros(A.shape[1]), -1.0),
+        A_ub=np.hstack([-A, np.ones((len(A), 1))]),
+        b_ub=np.zeros(len(A)),
+        bounds=free,
+    )
+    return -answer.fun > 1e-9
+
+
+def proximal_gradient(loss, penalty, X, y, weight, intercept, steps=5000):
+    """The value that many short proximal gradient steps reach, written out."""
+    n, d = X.shape
+    s = np.ones(n) if weight is None else weight
+    s = s / s.sum()
+    shape = (d, loss.n_classes) if hasattr(loss, "n_classes") else (d,)
+    w, b = np.zeros(shape), np.zeros(shape[1:])
+    rows = np.concatenate([X, np.ones((n, int(intercept)))], axis=1)
+    step = 1.0 / (loss.smoothness * np.linalg.eigvalsh((rows.T * s) @ rows)[-1])
+    for _ in range(steps):
+        slope = (loss.gradient(y, X @ w + b).T * s).T
+        w = penalty.prox(w - step * (X.T @ slope), step)
+        b = b - step * intercept * slope.sum(axis=0)
+    return float(s @ loss.value(y, X @ w + b)) + penalty.value(w, np.vdot)
+
+
+# ---------------------------------------------------------------------------------------- ranking
+
+
+def pairs(y, groups, weight):
+    """(i, j, sᵢsⱼ) of every pair with yᵢ > yⱼ in one group."""
+    n = range(len(y))
+    found = [(i, j) for i in n for j in n if y[i] > y[j] and groups[i] == groups[j]]
+    return [(i, j, weight[i] * weight[j]) for i, j in found if weight[i] * weight[j] > 0]
+
+
+def pair_mean(f: Callable, y, groups, weight, z):
+    """The mean of f(zᵢ - zⱼ) over the pairs, by their weight."""
+    listed = pairs(y, groups, weight)
+    return sum(s * f(z[i] - z[j]) for i, j, s in listed) / sum(s for _, _, s in listed)
+
+
+def pair_forces(df: Callable, y, groups, weight, z):
+    """The derivative of that mean in each score."""
+    listed, out = pairs(y, groups, weight), np.zeros(len(z))
+    mass = sum(s for _, _, s in listed)
+    for i, j, s in listed:
+        slope = s * df(z[i] - z[j]) / mass
+        out[i] += slope
+        out[j] -= slope
+    return out
+
+
+def concordance(y, groups, weight, z):
+    return pair_mean(lambda t: 1.0 if t > 0 else 0.5 if t == 0 else 0.0, y, groups, weight, z)
+
+
+# ----------------------------------------------------- losses of straight pieces as linear programs
+
+
+def linear_program(loss, penalty, X, y, s, intercept):
+    """min Σ s l(y, Xw + b) + Ω(w) for the hinge, absolute, pinball or ε-insensitive loss and an L1
+    penalty or a sign constraint: one variable uᵢ ≥ each straight piece of row i."""
+    from scipy.optimize import linprog
+
+    n, d = X.shape
+    name = type(loss).__name__
+    low, high, width = -1.0, 1.0, 0.0
+    if name == "Pinball":
+        low, high = -loss.quantile, 1.0 - loss.quantile
+    if name == "EpsilonInsensitive":
+        width = loss.eps
+    lows = np.where(y > 0, -1.0, 0.0) if name == "Hinge" else np.full(n, low)
+    highs = np.where(y > 0, 0.0, 1.0) if name == "Hinge" else np.full(n, high)
+    positive = name_of_constraint(penalty)
+    lam = getattr(penalty, "lam", 0.0)
+    # variables: w⁺ (d), w⁻ (d), b, u (n); u ≥ low (z - y + width), u ≥ high (z - y - width), u ≥ 0
+    rows, right = [], []
+    for slope, shift in ((lows, width), (highs, -width)):
+        A = np.hstack([slope[:, None] * X, -slope[:, None] * X, slope[:, None], -np.eye(n)])
+        rows.append(A)
+        right.append(slope * (y - shift))
+    c = np.concatenate([np.full(2 * d, lam), [0.0], s])
+    free = (None, None) if intercept else (0.0, 0.0)
+    minus = (0.0, 0.0) if positive else (0.0, None)
+    bounds = [(0.0, None)] * d + [minus] * d + [free] + [(0.0, None)] * n
+    answer = linprog(c, A_ub=np.vstack(rows), b_ub=np.concatenate(right), bounds=bounds)
+    assert answer.status == 0, answer.message
+    return answer.fun
+
+
+def name_of_constraint(penalty):
+    return type(penalty).__name__ == "NonNegative" or getattr(penalty, "positive", False)

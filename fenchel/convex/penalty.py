@@ -45,12 +45,14 @@ class Penalty(ABC):
 
 
 class Elastic(Penalty):
-    """a‖w‖₁ + b⟨w, w⟩/2, with a and b at least 0.
+    """a‖w‖₁ + b⟨w, w⟩/2, with a and b at least 0; where positive, on w ≥ 0 alone.
 
     Ω*(v) = ⟨e, e⟩/(2b) with e = v − clip(v, −a, a); for b = 0 the indicator of e = 0.
     prox = (w − clip(w, −a step, a step)) / (1 + b step)
+    positive: e = max(v − a, 0),  prox = max(w − a step, 0) / (1 + b step)
 
-    With a > 0 the inner product must be the Euclidean one, the one in which ‖w‖₁ separates.
+    With a > 0, or positive, the inner product must be the Euclidean one, the one in which ‖w‖₁
+    separates.
     """
 
     __slots__ = ()
@@ -65,22 +67,31 @@ class Elastic(Penalty):
     def square(self) -> float:
         """b, the weight of ⟨w, w⟩/2."""
 
+    @property
+    def positive(self) -> bool:
+        """Whether Ω(w) is infinite unless w ≥ 0."""
+        return False
+
     def value(self, w: Array, inner: Inner) -> float:
         a, b = self.absolute, self.square
+        if self.positive and not bool((w >= 0.0).all()):
+            return math.inf
         total = 0.5 * b * inner(w, w) if b > 0.0 else 0.0
         return total + a * float(abs(double(w)).sum()) if a > 0.0 else total
 
     def conjugate(self, v: Array, inner: Inner) -> float:
         a, b = self.absolute, self.square
         if b == 0.0:
-            return 0.0 if float(abs(v).max()) <= a else math.inf
-        if a > 0.0:
+            return 0.0 if float(self._size(v).max()) <= a else math.inf
+        if self.positive:
+            v = (double(v) - a).clip(0.0, None)
+        elif a > 0.0:
             v = double(v)
             v = v - v.clip(-a, a)
         return inner(v, v) / (2.0 * b)
 
     def shrink(self, v: Array) -> float:
-        top = abs(v).max()
+        top = self._size(v).max()
         bound = self.absolute
         if self.square > 0.0 or float(top) <= bound:
             return 1.0
@@ -93,8 +104,13 @@ class Elastic(Penalty):
 
     def prox(self, w: Array, step: float) -> Array:
         t = self.absolute * float(step)
-        u = w - w.clip(-t, t) if t > 0.0 else w
+        near = w.clip(None, t) if self.positive else w.clip(-t, t)
+        u = w - near if t > 0.0 or self.positive else w
         return u / (1.0 + self.square * float(step))
+
+    def _size(self, v: Array) -> Array:
+        """What ‖·‖₁ has to outweigh: |v|, or v where w ≥ 0."""
+        return v if self.positive else abs(v)
 
 
 @final
@@ -126,14 +142,16 @@ class L2(Elastic):
 @final
 @dataclass(frozen=True, slots=True)
 class L1(Elastic):
-    """The sum of absolute values, which sets coefficients to 0.
+    """The sum of absolute values, which sets coefficients to 0; where positive, on w ≥ 0 alone.
 
-    Ω(w) = λ‖w‖₁,  Ω*(v) = 0 for ‖v‖∞ ≤ λ
+    Ω(w) = λ‖w‖₁,  Ω*(v) = 0 for ‖v‖∞ ≤ λ, else inf
+    positive: Ω*(v) = 0 for max v ≤ λ, else inf
 
     Reference: Tibshirani, Regression shrinkage and selection via the lasso, JRSS B 58 (1996).
     """
 
     lam: float = 1.0
+    positive: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", _strength(self.lam))
@@ -150,9 +168,10 @@ class L1(Elastic):
 @final
 @dataclass(frozen=True, slots=True)
 class ElasticNet(Elastic):
-    """A mixture of the two, ρ = l1_ratio.
+    """A mixture of the two, ρ = l1_ratio; where positive, on w ≥ 0 alone.
 
     Ω(w) = λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2),  Ω*(v) = Σ max(0, |v| − λρ)² / (2λ(1 − ρ))
+    positive: v in place of |v|
 
     Reference: Zou and Hastie, Regularization and variable selection via the elastic net, JRSS B
     67 (2005).
@@ -160,6 +179,7 @@ class ElasticNet(Elastic):
 
     lam: float = 1.0
     l1_ratio: float = 0.5
+    positive: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", _strength(self.lam))
@@ -197,6 +217,11 @@ class NonNegative(Penalty):
 
     def prox(self, w: Array, step: float) -> Array:
         return w.clip(0.0, None)
+
+
+def is_bounded(penalty: Penalty) -> bool:
+    """Whether Ω is infinite unless w ≥ 0."""
+    return isinstance(penalty, NonNegative) or (isinstance(penalty, Elastic) and penalty.positive)
 
 
 def _strength(lam: float) -> float:

@@ -16,6 +16,7 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
 from fenchel.convex.unpenalised import certify_unpenalised, sharpen
 from fenchel.data.arrays import Array, like
@@ -43,7 +44,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Objective):
     """P(w, b) = Σ sᵢ l(yᵢ, (Φw)ᵢ + b) + Ω(w), the weights s made to sum to one.
 
     Its dual is D(θ) = -Σ sᵢ l*(yᵢ, θᵢ) - Ω*(-Φ*(sθ)), with Σ sᵢθᵢ = 0 where b is free.
@@ -131,14 +132,15 @@ class Problem:
             seen = seen if seen is not None and seen.exact else self.evaluate(point, exact=True)
             imbalance = seen.imbalance
         scale = 1.0
-        for _ in range(3):
+        # The pass after a shrinkage must not miss by a rounding error: wider margins, if it does.
+        for margin in (4.0 * EPS, 1e-13, 1e-11, 1e-9):
             pull, level, *sums = self.design.sweep(
                 [point], self._proof(imbalance, scale, given), exact=True
             )
             shrink = self.penalty.shrink(-pull / self.design.weight)
             if shrink >= 1.0:
                 break
-            scale *= shrink * (1.0 - 4.0 * EPS)  # the next pass must not miss by a rounding error
+            scale *= shrink * (1.0 - margin)
         total, v = self.design.weight, -pull / self.design.weight
         charge = self.penalty.conjugate(v, self.design.inner) + self._stray(point, level / total)
         plain = self.close(point, Totals(*sums), charge)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fenchel.convex.laws import require
-from fenchel.convex.penalty import L2, NonNegative
+from fenchel.convex.penalty import L2, is_bounded
 from fenchel.convex.problem import Problem, is_free
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
@@ -51,7 +51,8 @@ def ordered(problem: Problem, rng: Random) -> None:
 
 def closed(problem: Problem, rng: Random) -> None:
     """At the optimum of a smooth loss, where there is one, value and bound meet."""
-    joint = isinstance(problem.penalty, NonNegative) and problem.outputs is not None
+    cone = is_free(problem.penalty) and is_bounded(problem.penalty)
+    joint = cone and problem.outputs is not None
     if not math.isfinite(problem.loss.smoothness) or joint:  # there the bound is that of θ = 0
         return
     point, attained = descent(problem)

@@ -50,8 +50,8 @@ class Design(ABC):
         vector r and further sums; the answer is Totals(Φ*r, Σr, *sums). exact: in float64."""
 
     @abstractmethod
-    def each(self, point: Point, of_row: Curve) -> Floats:
-        """of_row(y, z) of every row, in float64, as one vector on the driver."""
+    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
+        """of_row(y, z) of every row as one vector on the driver; exact: z in float64."""
 
     @abstractmethod
     def inner(self, u: Floats, v: Floats) -> float:
@@ -106,11 +106,11 @@ class MatrixDesign(Design):
         new._memo.update({key: self._memo[key] for key in ("weight", "point") if key in self._memo})
         return new
 
-    def each(self, point: Point, of_row: Curve) -> Floats:
-        held = self._held(point, True)
+    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
+        held = self._held(point, exact)
 
         def stat(block: Block) -> Column:
-            X = double(block.X)
+            X = double(block.X) if exact else block.X
             z = held.get(block.start)
             z = forward(X, point[0]) + like(point[1], X) if z is None else z
             return Column([host(of_row(block.y, z))])
@@ -352,7 +352,7 @@ class GramDesign(Design):
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, self.K @ v))
 
-    def each(self, point: Point, of_row: Curve) -> Floats:
+    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
         return np.asarray(of_row(self.y, self.K @ point[0] + point[1]))
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:

@@ -1,22 +1,26 @@
-"""Folds of a classification table: rows to fit on, and scores of many points on the others."""
+"""Folds of a table: rows to fit on, and judgements of many points on the others."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
-from fenchel.data.convoy import View
+from fenchel.data.blocks import Block, Blocks, InMemory, Totals, thread_count, threads
+from fenchel.data.convoy import Convoy, View
 from fenchel.data.design import Point, forward
 from fenchel.data.table import follow
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Fold(ABC):
@@ -32,10 +36,14 @@ class Fold(ABC):
 
 @dataclass(frozen=True)
 class MemoryFold(Fold):
-    """A fold of rows in memory: any scorer of scikit-learn."""
+    """A fold of rows in memory: any scorer of scikit-learn.
+
+    own makes a table of the part to fit alone.
+    """
 
     train: View
     test: Blocks
+    own: Callable[[], Blocks]
 
     def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
         if scorer is None:
@@ -70,8 +78,8 @@ class _Judge:
         return model
 
 
-def memory_folds(blocks: Blocks, splitter: Any) -> list[Fold]:
-    """scikit-learn's splits of rows held in memory."""
+def memory_folds(blocks: Blocks, splitter: Any, **routed: Any) -> list[MemoryFold]:
+    """scikit-learn's splits of rows held in memory; routed goes to the splitter."""
     whole = blocks.gather()
     target = whole.y
     assert target is not None
@@ -81,11 +89,41 @@ def memory_folds(blocks: Blocks, splitter: Any) -> list[Fold]:
         weight = None if whole.weight is None else whole.weight[rows]
         return InMemory(Block(0, whole.X[rows], target[rows], weight), blocks.names)
 
-    folds: list[Fold] = []
-    for train, test in splitter.split(np.zeros((len(y), 1)), y):
+    folds: list[MemoryFold] = []
+    for train, test in splitter.split(np.zeros((len(y), 1)), y, **routed):
         times = np.bincount(np.arange(len(y))[train], minlength=len(y))  # a row may come twice
-        folds.append(MemoryFold(_weighing(times), part(test)))
+        folds.append(MemoryFold(_weighing(times), part(test), partial(part, train)))
     return folds
+
+
+def own_tables(folds: Sequence[MemoryFold], job: Callable[[Blocks], T], n_jobs: Any) -> list[T]:
+    """job of each part to fit, held as a table of its own: for solvers that want columns, not
+    passes. As many at a time as there are cores, or n_jobs; the answers do not depend on it."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 leaves nobody to work: None for every core, or a number of them")
+    cores = thread_count()
+    jobs = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    jobs = min(jobs, len(folds))
+    if jobs == 1:
+        return [job(fold.own()) for fold in folds]
+
+    def alone(fold: MemoryFold) -> T:
+        with threads(1):
+            return job(fold.own())
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return [f.result() for f in [pool.submit(copy_context().run, alone, x) for x in folds]]
+
+
+def trained(
+    blocks: Blocks, folds: Sequence[Fold], job: Callable[[Blocks], T], n_jobs: Any = None
+) -> list[T]:
+    """job of the part to fit of each fold: tables of their own, or side by side over one table
+    that stays where it is."""
+    held = [fold for fold in folds if isinstance(fold, MemoryFold)]
+    if len(held) == len(folds):
+        return own_tables(held, job, n_jobs)
+    return Convoy(blocks).run([job] * len(folds), [fold.train for fold in folds])
 
 
 def _weighing(times: NDArray[Any]) -> View:
@@ -120,8 +158,11 @@ class StreamFold(Fold):
         return accuracies(self.test, points)
 
 
-def accuracies(test: Blocks, points: Sequence[Point]) -> list[float]:
-    """The share of weight put into the right class, for all points in one pass."""
+def judgements(
+    test: Blocks, points: Sequence[Point], judge: Callable[[Floats, Floats], NDArray[Any]]
+) -> list[float]:
+    """The weighted mean over the rows of judge(y, z), z (n, P) or (n, K, P) the scores of all P
+    points, in one pass."""
     W = np.stack([p[0] for p in points], axis=-1)  # (d, P) or (d, K, P)
     B = np.stack([np.asarray(p[1], dtype=np.float64) for p in points], axis=-1)
 
@@ -129,12 +170,27 @@ def accuracies(test: Blocks, points: Sequence[Point]) -> list[float]:
         y = host(block.y)
         flat = W.reshape(len(W), -1)
         z = host(forward(block.X, flat)).reshape(len(y), *W.shape[1:]) + B
-        right = (z > 0) == (y > 0)[:, None] if W.ndim == 2 else z.argmax(axis=1) == y[:, None]
         s = np.ones(len(y)) if block.weight is None else host(block.weight)
-        return Totals(s @ right, float(s.sum()))
+        return Totals(s @ judge(y, z), float(s.sum()))
 
-    hits, total = test.reduce(stat)
-    return [float(h / total) for h in hits]
+    sums, total = test.reduce(stat)
+    if not total > 0.0:
+        raise ValueError("a fold has no row with weight to judge by: use fewer folds")
+    return [float(part / total) for part in sums]
+
+
+def accuracies(test: Blocks, points: Sequence[Point]) -> list[float]:
+    """The share of weight put into the right class."""
+
+    def right(y: Floats, z: Floats) -> NDArray[Any]:
+        return (z > 0) == (y > 0)[:, None] if z.ndim == 2 else z.argmax(axis=1) == y[:, None]
+
+    return judgements(test, points, right)
+
+
+def squared_errors(test: Blocks, points: Sequence[Point]) -> list[float]:
+    """The weighted mean of (y - z)²."""
+    return judgements(test, points, lambda y, z: (z - y[:, None]) ** 2)
 
 
 def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
@@ -143,9 +199,7 @@ def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
     Of each class in row order, the first share goes to fold 0, the next to fold 1, and so on: a
     row's fold follows from its rank in its class, and that from the counts of earlier blocks.
     """
-    if not (cv is None or isinstance(cv, int)):
-        raise ValueError("cv must be None or an int for tables that stay on disk or on a cluster")
-    k = 5 if cv is None else int(cv)
+    k = _fold_count(cv)
     counts = blocks.reduce(lambda block: _Ledger(((block.start, _count(block, n_classes)),)))
     before: dict[int, NDArray[np.int64]] = {}
     total = np.zeros(n_classes, dtype=np.int64)
@@ -165,6 +219,32 @@ def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
             fold[here] = np.searchsorted(cuts[:, c], rank, side="right")
         return fold
 
+    return _stream_folds(blocks, fold_of, k)
+
+
+def contiguous_folds(blocks: Blocks, cv: Any) -> list[Fold]:
+    """The folds of scikit-learn's KFold without shuffling, for rows never gathered: as many rows
+    in each as in any other, or one more in the first ones."""
+    k, n = _fold_count(cv), blocks.n_rows
+    if not 2 <= k <= n:
+        raise ValueError(f"cv={k} folds need at least 2 folds and as many rows, got {n} rows")
+    cuts = np.cumsum(n // k + (np.arange(k) < n % k))
+
+    def fold_of(block: Block) -> NDArray[np.int64]:
+        return np.searchsorted(cuts, block.start + np.arange(block.n_rows), side="right")
+
+    return _stream_folds(blocks, fold_of, k)
+
+
+def _fold_count(cv: Any) -> int:
+    if not (cv is None or isinstance(cv, int)):
+        raise ValueError("cv must be None or an int for tables that stay on disk or on a cluster")
+    return 5 if cv is None else int(cv)
+
+
+def _stream_folds(
+    blocks: Blocks, fold_of: Callable[[Block], NDArray[np.int64]], k: int
+) -> list[Fold]:
     def view(number: int, inside: bool) -> View:
         return lambda block: _reweighted(block, (fold_of(block) == number) == inside)
 

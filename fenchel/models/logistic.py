@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import NotCertified
 from fenchel.convex.margin import Logistic
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import host, logsumexp, sigmoid, softmax, softplus
 from fenchel.data.design import MatrixDesign, Point
-from fenchel.models.base import scores_out
-from fenchel.models.classes import class_rows
+from fenchel.models.classes import LinearClassifier, class_rows
+from fenchel.models.odds import log_probabilities, probabilities
+from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
 from fenchel.models.rank import least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
+from fenchel.models.walk import mixed
 from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import Solution, minimise
 
@@ -33,52 +29,33 @@ SOLVERS = ("auto", "newton", "newton-cholesky", "newton-cg", "gradient-descent")
 PEERS = ("lbfgs", "liblinear", "sag", "saga")  # scikit-learn's other names: the same as "auto"
 
 
-class LogisticClassifier(ClassifierMixin, BaseEstimator):
+class LogisticClassifier(LinearClassifier):
     """What a fitted linear log-odds model does: scores, probabilities, classes."""
-
-    def decision_function(self, X: Any) -> Any:
-        """x·w + b: shape (n,) for two classes, (n, K) for more."""
-        return scores_out(self, X)
 
     def predict_proba(self, X: Any) -> Any:
         """P(class | x) for each class, in the order of `classes_`."""
-        z = self.decision_function(X)
-        return softmax(z) if z.ndim == 2 else _beside(sigmoid(-z), sigmoid(z))
+        return probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """log P(class | x), from the scores: finite however certain the model is."""
-        z = self.decision_function(X)
-        return z - logsumexp(z)[:, None] if z.ndim == 2 else _beside(-softplus(z), -softplus(-z))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; of two, the second where the score is above zero."""
-        z = host(self.decision_function(X))
-        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _beside(first: Any, second: Any) -> Any:
-    return array_namespace(first).stack([first, second], axis=1)
+        return log_probabilities(self.decision_function(X))
 
 
 class LogisticRegression(LogisticClassifier):
-    """Logistic regression: min over (w, b) of C Σ sᵢ log(1 + e^{-yᵢ(xᵢ·w + b)}) + |w|²/2.
+    """Logistic regression: min over (w, b) of C Σ sᵢ l(yᵢ, xᵢ·w + b) + ρ|w|₁ + (1 - ρ)|w|²/2.
 
-    More than two classes share one multinomial loss. scikit-learn's parameters and objective;
-    every fit carries `certificate_`, a proof of how far it is from the optimum.
+    l(y, z) = log(1 + e^{-yz}) and ρ = l1_ratio. More than two classes share one multinomial loss.
+    scikit-learn's parameters and objective; every fit carries `certificate_`, a proof of how far
+    it is from the optimum.
 
     Parameters
     ----------
-    penalty : "l2" or None
-        None, or C=inf, for no penalty. Left alone, C decides.
+    penalty : "l2", "l1", "elasticnet" or None
+        None, or C=inf, for no penalty. Left alone, C and l1_ratio decide.
     C : float, default 1
         Inverse strength of the penalty.
-    l1_ratio : float, default 0
-        Only 0 (the L2 penalty) is supported.
+    l1_ratio : float in [0, 1], default 0
+        0 for the L2 penalty, 1 for L1, which sets coefficients to 0.
     dual : bool
         Ignored: the solver proves its answer with both.
     tol : float, default 1e-6
@@ -90,7 +67,7 @@ class LogisticRegression(LogisticClassifier):
     class_weight : dict, "balanced" or None
     random_state : ignored, nothing is random
     solver : "auto", "newton" (or "newton-cholesky"), "newton-cg", "gradient-descent"
-        scikit-learn's other names are accepted and mean "auto".
+        scikit-learn's other names are accepted and mean "auto", which alone takes an L1 part.
     max_iter : int, default 100
     verbose : int
         1 shows the gap while fitting.
@@ -175,15 +152,17 @@ class LogisticRegression(LogisticClassifier):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
-        C = strength(self)
+        C, ratio = strength(self)
+        check_corners(self.solver, ratio)
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
-        problem = log_problem(MatrixDesign(blocks), len(self.classes_), C, self.fit_intercept)
+        K = len(self.classes_)
+        problem = log_problem(MatrixDesign(blocks), K, C, self.fit_intercept, ratio)
         start = self._last(problem) if self.warm_start else None
         self.separation_: Separation | None = None
         solution = self._solve(problem, start)
         solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
-        set_point(self, solution.point, len(self.classes_), blocks.dtype)
+        set_point(self, solution.point, K, blocks.dtype)
         self.certificate_ = solution.certificate.scaled(factor)
         self.history_ = tuple(c.scaled(factor) for c in solution.history)
         self.converged_ = solution.converged
@@ -225,40 +204,33 @@ class LogisticRegression(LogisticClassifier):
         return (w, b) if w.shape == problem.origin()[0].shape else None
 
 
-def strength(estimator: Any) -> float:
-    """C as the parameters give it, inf for no penalty; refuses what is not L2."""
-    if estimator.penalty in ("l1", "elasticnet") or estimator.l1_ratio not in (0, None):
+def strength(estimator: Any) -> tuple[float, float]:
+    """C, inf for no penalty, and l1_ratio as the parameters give them: a named penalty decides."""
+    penalty, ratio = estimator.penalty, estimator.l1_ratio
+    if penalty is None or math.isinf(estimator.C):
+        return math.inf, 0.0
+    if penalty == "elasticnet" and ratio is None:
+        raise ValueError("l1_ratio must be a number in [0, 1] for penalty='elasticnet', got None")
+    ratio = 0.0 if ratio is None else float(ratio)
+    return float(estimator.C), {"l1": 1.0, "l2": 0.0}.get(penalty, ratio)
+
+
+def check_corners(solver: str, ratio: float) -> None:
+    """Refuses a solver for smooth penalties where the penalty has corners."""
+    if ratio > 0.0 and solver in SOLVERS[1:]:
         raise ValueError(
-            "the l1 part of the penalty is not supported: set l1_ratio=0 (L2) or C=inf (none)"
+            f"solver={solver!r} needs the L2 penalty or none, not l1_ratio={ratio}: use "
+            "solver='auto'"
         )
-    return math.inf if estimator.penalty is None else float(estimator.C)
 
 
-def log_problem(design: MatrixDesign, n_classes: int, C: float, intercept: bool) -> Problem:
+def log_problem(
+    design: MatrixDesign, n_classes: int, C: float, intercept: bool, ratio: float = 0.0
+) -> Problem:
     """The house's problem: weights summing to one, λ = 1 / (C Σs)."""
     lam = 0.0 if math.isinf(C) else 1.0 / (C * design.weight)
     loss = Logistic() if n_classes == 2 else Multinomial(n_classes)
-    return Problem(loss, L2(lam), design, intercept)
-
-
-def in_precision(problem: Problem, solution: Solution, dtype: Any, tol: float) -> Solution:
-    """The solution rounded to the precision of the input, and the certificate of what is left."""
-    if dtype == np.float64 or not solution.converged:
-        return solution
-    w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in solution.point)
-    point = (w, b if b.ndim else float(b))
-    proved = problem.certify(point)
-    done = solution.certificate
-    final = replace(proved, steps=done.steps, seconds=done.seconds)
-    closed = final.relative_gap <= tol
-    if not closed:
-        warnings.warn(
-            f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "
-            f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol.",
-            NotCertified,
-            stacklevel=4,
-        )
-    return replace(solution, point=point, certificate=final, converged=closed)
+    return Problem(loss, mixed(lam, ratio), design, intercept)
 
 
 def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:

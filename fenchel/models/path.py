@@ -13,39 +13,44 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.convoy import Convoy
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.classes import class_rows
-from fenchel.models.folds import Fold, memory_folds, stratified_folds
+from fenchel.models.folds import Fold, memory_folds, stratified_folds, trained
 from fenchel.models.logistic import (
     PEERS,
     SOLVERS,
     LogisticClassifier,
-    in_precision,
+    check_corners,
     log_problem,
     set_point,
 )
+from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
 from fenchel.solve.choose import by_name
-from fenchel.solve.minimise import Solution, minimise
+from fenchel.solve.minimise import minimise
+from fenchel.solve.solver import State
 
 Floats = NDArray[np.float64]
+Step = tuple[Point, Certificate]
 
 
 class LogisticRegressionCV(LogisticClassifier):
-    """Logistic regression with C chosen by cross-validation.
+    """Logistic regression with C, and l1_ratio among several, chosen by cross-validation.
 
     Each fold walks the grid from the strongest penalty to the weakest; a fit starts where the
     last one ended, with its curvature. All folds walk side by side, and one pass over the rows
-    serves them all. The chosen C is refitted on all rows and certified.
+    serves them all. The chosen pair is refitted on all rows and certified.
 
     Parameters
     ----------
     Cs : int or list of floats, default 10
         A list, or how many values from 1e-4 to 1e4.
-    l1_ratios : only (0,) is supported: the L2 penalty
+    l1_ratios : list of floats in [0, 1], default (0,)
+        0 for the L2 penalty, 1 for L1.
     fit_intercept : bool, default True
     cv : int, splitter or None
         None means 5 stratified folds. Tables from `scan` and dask take None or an int.
@@ -54,19 +59,21 @@ class LogisticRegressionCV(LogisticClassifier):
     tol : float, default 1e-6
         Relative duality gap of the refit; the fits inside the folds are certified to 100 tol.
     max_iter, class_weight, verbose, refit, solver : as in LogisticRegression
-    penalty, dual, n_jobs, intercept_scaling, random_state, use_legacy_attributes :
+    penalty : "l1" and "l2" stand for l1_ratios=(1,) and (0,)
+    n_jobs : int or None
+        Folds with an L1 part that are fitted at a time: None for every core.
+    dual, intercept_scaling, random_state, use_legacy_attributes :
         accepted for scikit-learn's sake; attributes have the new, simple shapes.
 
     Attributes
     ----------
-    C_ : float
-        The chosen value. `Cs_` is the grid.
-    scores_ : array (folds, 1, values)
-    coefs_paths_ : array (folds, 1, values, 1 or K, d or d + 1)
-    gaps_ : array (folds, values)
+    C_, l1_ratio_ : float
+        The chosen values. `Cs_` and `l1_ratios_` are the grids.
+    scores_ : array (folds, ratios, values)
+    coefs_paths_ : array (folds, ratios, values, 1 or K, d or d + 1)
+    gaps_ : array (folds, ratios, values)
         The proved relative gap of every fit.
     coef_, intercept_, classes_, n_iter_, certificate_, converged_ : of the refit
-    l1_ratio_ : 0.0
 
     Examples
     --------
@@ -140,36 +147,54 @@ class LogisticRegressionCV(LogisticClassifier):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegressionCV:
         """Choose C by cross-validation on rows X and labels y, then fit all rows with it."""
-        self.Cs_ = self._grid()
-        self.l1_ratio_ = 0.0
+        self.Cs_, self.l1_ratios_ = self._grid(), self._ratios()
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)
         order = np.argsort(self.Cs_, kind="stable")
         back = np.argsort(order, kind="stable")
         folds = self._folds(blocks)
-
-        def walk(rows: Blocks) -> list[Solution]:
-            return self._walk(rows, self.Cs_[order], K)
-
-        walks = Convoy(blocks).run([walk] * len(folds), [fold.train for fold in folds])
         paths, scores, gaps = [], [], []
-        for fold, solutions in zip(folds, walks, strict=True):
-            points = [solutions[i].point for i in back]
-            paths.append([self._row(point) for point in points])
-            scores.append(fold.scores(self, points, _scorer(self.scoring)))
-            gaps.append([solutions[i].certificate.relative_gap for i in back])
-        self.coefs_paths_ = np.array(paths)[:, None]
-        self.scores_ = np.array(scores)[:, None]
-        self.gaps_ = np.array(gaps)
-        best = int(np.argmax(self.scores_.mean(axis=(0, 1))))
-        self.C_ = float(self.Cs_[best])
-        self._finish(blocks, self.coefs_paths_[:, 0, best].mean(axis=0), K)
+        for ratio in self.l1_ratios_.tolist():
+            walks = self._walks(blocks, folds, self.Cs_[order], K, ratio)
+            for fold, steps in zip(folds, walks, strict=True):
+                points = [steps[i][0] for i in back]
+                paths.append([self._row(point) for point in points])
+                scores.append(fold.scores(self, points, _scorer(self.scoring)))
+                gaps.append([steps[i][1].relative_gap for i in back])
+        self.coefs_paths_ = self._by_fold(paths, folds)
+        self.scores_ = self._by_fold(scores, folds)
+        self.gaps_ = self._by_fold(gaps, folds)
+        mean = self.scores_.mean(axis=0).T  # of two that are equal the smaller C, as scikit-learn
+        best, which = np.unravel_index(int(np.argmax(mean)), mean.shape)
+        self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[which])
+        self._finish(blocks, self.coefs_paths_[:, which, best].mean(axis=0), K)
         return self
 
+    def _by_fold(self, values: list[Any], folds: list[Fold]) -> Floats:
+        """(folds, ratios, ...) from a list that runs over the folds of each ratio in turn."""
+        whole = np.array(values)
+        return whole.reshape(len(self.l1_ratios_), len(folds), *whole.shape[1:]).swapaxes(0, 1)
+
+    def _walks(
+        self, blocks: Blocks, folds: list[Fold], Cs: Floats, K: int, ratio: float
+    ) -> list[list[Step]]:
+        def walk(rows: Blocks) -> list[Step]:
+            return self._walk(rows, Cs, K, ratio)
+
+        if ratio > 0.0:  # a solver that wants columns gains nothing from passes made together
+            return trained(blocks, folds, walk, self.n_jobs)
+        return Convoy(blocks).run([walk] * len(folds), [fold.train for fold in folds])
+
+    def _ratios(self) -> Floats:
+        named = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
+        given = named if named is not None else 0.0 if self.l1_ratios is None else self.l1_ratios
+        ratios = np.atleast_1d(np.asarray(given, dtype=np.float64)).ravel()
+        if not len(ratios) or not ((ratios >= 0.0) & (ratios <= 1.0)).all():
+            raise ValueError(f"l1_ratios must hold numbers in [0, 1], got {self.l1_ratios}")
+        check_corners(self.solver, float(ratios.max()))
+        return ratios
+
     def _grid(self) -> Floats:
-        ratios = np.asarray(0.0 if self.l1_ratios is None else self.l1_ratios, dtype=np.float64)
-        if self.penalty in ("l1", "elasticnet") or np.any(ratios != 0.0):
-            raise ValueError("the l1 part of the penalty is not supported: set l1_ratios=(0,)")
         if isinstance(self.Cs, Integral):
             return np.logspace(-4, 4, int(self.Cs))
         Cs = np.asarray(self.Cs, dtype=np.float64).ravel()
@@ -181,21 +206,23 @@ class LogisticRegressionCV(LogisticClassifier):
         if blocks.local:
             labels = blocks.gather().y
             splitter = check_cv(self.cv, host(labels), classifier=True)
-            return memory_folds(blocks, splitter)
+            return [*memory_folds(blocks, splitter)]
         return stratified_folds(blocks, len(self.classes_), self.cv)
 
-    def _walk(self, rows: Blocks, Cs: Floats, K: int) -> list[Solution]:
-        """One solution for each C, ascending."""
-        solutions: list[Solution] = []
+    def _walk(self, rows: Blocks, Cs: Floats, K: int, ratio: float) -> list[Step]:
+        """One point for each C, ascending."""
+        steps: list[Step] = []
+        last: State | None = None
         design = MatrixDesign(rows)
         for C in Cs:
-            problem = log_problem(design, K, C, self.fit_intercept)
+            problem = log_problem(design, K, C, self.fit_intercept, ratio)
             solver = by_name(self.solver, problem, 100 * self.tol)
-            start = solutions[-1].state if solutions else None
-            solutions.append(
-                minimise(problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=start)
+            solution = minimise(
+                problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=last
             )
-        return solutions
+            last = solution.state
+            steps.append((solution.point, solution.certificate))
+        return steps
 
     def _row(self, point: Point) -> Floats:
         """A point as scikit-learn stores it: (1 or K, d), with the intercept last, if any."""
@@ -204,7 +231,8 @@ class LogisticRegressionCV(LogisticClassifier):
         return np.hstack([coef, np.reshape(b, (-1, 1))]) if self.fit_intercept else coef
 
     def _finish(self, blocks: Blocks, mean: Floats, K: int) -> None:
-        problem = log_problem(MatrixDesign(blocks), K, self.C_, self.fit_intercept)
+        design = MatrixDesign(blocks)
+        problem = log_problem(design, K, self.C_, self.fit_intercept, self.l1_ratio_)
         w = (mean[:, :-1] if self.fit_intercept else mean).T
         b = mean[:, -1] if self.fit_intercept else np.zeros(len(mean))
         point: Point = (w, b) if K > 2 else (w.ravel(), float(b[0]))

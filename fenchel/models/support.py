@@ -1,4 +1,4 @@
-"""Support vector machines: where the hinge's kink makes the gradient a poor dual point."""
+"""Kernel support vector machines, whose dual coefficients are a dual point."""
 
 from __future__ import annotations
 
@@ -18,35 +18,11 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, free_memory
-from fenchel.data.design import GramDesign, MatrixDesign
-from fenchel.solve.interior import box_dual
+from fenchel.data.design import GramDesign
 
 Floats = NDArray[np.float64]
 Kernel = Callable[[Any, Any], Floats]  # rows, columns ↦ k, both given by their numbers
-WIDEST = 4000  # columns for which the dual is solved
 TILE = 2**23  # entries of a kernel made at once
-
-
-def hinge_dual(problem: Problem) -> Floats | None:
-    """θ, one entry a row, that nearly maximises the dual of Σ s max(0, 1 - y x·w) + λ|w|²/2.
-
-    With θ = -y a / s the dual is λ times Σ aᵢ/λ - |Σ aᵢyᵢxᵢ/λ|²/2 over 0 ≤ a ≤ s. None, where it
-    is too large to solve, leaves the gradient for a dual point: true, but loose.
-    """
-    design, penalty = problem.design, problem.penalty
-    assert isinstance(design, MatrixDesign) and isinstance(penalty, L2)
-    if design.dimension > WIDEST:
-        return None
-    whole = design.blocks.gather()
-    X, y = host_rows(whole.X), host(whole.y)
-    s = np.ones(len(y)) if whole.weight is None else host(whole.weight)
-    s = s / design.weight
-    theta, used = np.zeros(len(y)), s > 0.0
-    sign = y[used]
-    A = X[used] * sign[:, None] if isinstance(X, np.ndarray) else X[used].multiply(sign[:, None])
-    a = box_dual(A if isinstance(A, np.ndarray) else A.tocsr(), s[used] / penalty.lam)
-    theta[used] = -sign * np.clip(a * penalty.lam / s[used], 0.0, 1.0)
-    return theta
 
 
 def host_rows(X: Any) -> Any:

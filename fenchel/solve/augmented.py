@@ -21,7 +21,7 @@ from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
 from fenchel.convex.problem import Evaluation, Problem, is_free
 from fenchel.data.blocks import Block, InMemory
-from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.design import MatrixDesign, Point, in_single
 from fenchel.solve.conjugate import Diagonal, conjugate_gradients
 from fenchel.solve.dual.ascent import dual_ascent
 from fenchel.solve.line import is_double, pack, unpack
@@ -31,16 +31,21 @@ from fenchel.solve.solver import Solver, State, no_table
 Floats = NDArray[np.float64]
 WIDE = 1500  # columns beyond which, and for sparse tables, no matrix is made
 TRIES = 30  # Newton steps for one θ
+SINGLE = 2**21  # entries of a table that is worth a copy in float32
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What the driver holds of every row: its target, and its weight, of sum one."""
+    """What the driver holds of every row: its target, and its weight, of sum one.
+
+    table: the rows that passes are made over, in float32 as long as that is good enough.
+    """
 
     y: Floats
     s: Floats
     centre: Floats
     size: float
+    table: MatrixDesign
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ class AugmentedLagrangian(Solver):
         elif start is None and self.sample:
             start = self._from_sample(problem)
         point = problem.origin() if start is None else start
-        z = problem.design.each(point, _score)
+        z = rows.table.each(point, _score, exact=False)
         if mu == 0.0:
             mu = _first_mu(problem, rows, z, start is not None)
         return self._at(problem, point, _stage(problem, rows, theta, mu, z))
@@ -128,7 +133,7 @@ class AugmentedLagrangian(Solver):
         stage: Stage = state.memory
         p = self._direction(problem, state.point, stage)
         v = unpack(problem, p)
-        dz = problem.design.each(v, _score)
+        dz = stage.rows.table.each(v, _score, exact=False)
         length = _search(problem, state.point, v, dz, stage)
         point = unpack(problem, pack(problem, state.point) + length * p)
         z = stage.z + length * dz
@@ -145,7 +150,7 @@ class AugmentedLagrangian(Solver):
             stage = _stage(problem, stage.rows, nothing, stage.mu, longer * stage.z, nothing)
         primal, dual, rest = _values(problem, point, stage)
         gap = primal - dual
-        small = max(0.1 * (gap - rest), 0.1 * self.goal * abs(primal))
+        small = max(0.3 * (gap - rest), 0.1 * self.goal * abs(primal))
         seen = Evaluation(primal, stage.pull, stage.level, np.zeros(2), False)
         if rest > small and stage.tried < TRIES:
             return State(point, seen, math.inf, False, stage, stage.t)
@@ -153,20 +158,21 @@ class AugmentedLagrangian(Solver):
         # Beyond this θ has no digits left of a score's distance to its kink.
         mu = stage.mu * (0.3 if stage.tried < 5 else 0.6 if stage.tried < 10 else 1.0)
         mu = max(mu, min(1e-9 * abs(primal), stage.mu))
-        z = stage.z if is_double(problem) else problem.design.each(point, _score)
-        new = _stage(problem, stage.rows, stage.t, mu, z)
+        rows, z = stage.rows, stage.z
+        if idle > 1 and (rows.table is not problem.design or not is_double(problem)):
+            assert isinstance(problem.design, MatrixDesign)
+            rows, z = replace(rows, table=problem.design), problem.design.each(point, _score)
+        new = _stage(problem, rows, stage.t, mu, z)
         new = replace(new, idle=idle, best=min(gap, stage.best))
         return State(point, seen, max(gap, 0.0), idle > 20, new, stage.t)
 
     def _direction(self, problem: Problem, point: Point, stage: Stage) -> Floats:
         """The step to the optimum of the envelope's quadratic model, penalty included."""
-        rows, design = stage.rows, problem.design
-        assert isinstance(design, MatrixDesign)
-        loss = problem.loss
+        rows, loss = stage.rows, problem.loss
         assert isinstance(loss, Bent)
         h = np.where(loss.joint(rows.y, stage.t), rows.s / (stage.mu + loss.soft), 0.0)
         # Where no row is at a joint a long step is sought, and the search along it finds how long.
-        active = design.bent(h if h.any() else rows.s * (1e-9 / stage.mu))
+        active = rows.table.bent(h if h.any() else rows.s * (1e-9 / stage.mu))
         if not isinstance(problem.penalty, L2):
             return _to_corner(problem, point, stage, active)
         lam = problem.penalty.lam
@@ -236,8 +242,11 @@ def _rows(problem: Problem) -> Rows:
     y = design.each(problem.origin(), lambda y, z: y)
     s = design.weights() / design.weight
     few = design.blocks.sample(256).gather().X
-    size = float(np.sqrt((few * few).sum() / max(few.shape[0], 1)))
-    return Rows(y, s, column_centre(problem), size)
+    size = math.sqrt(float((few * few).sum()) / max(few.shape[0], 1))
+    # float32 halves the bytes of every pass, and a proof in float64 follows.
+    plain = design.blocks.local and not design.blocks.sparse and len(y) * design.dimension > SINGLE
+    table = MatrixDesign(in_single(design.blocks)) if plain else design
+    return Rows(y, s, column_centre(problem), size, table)
 
 
 def _ridge(problem: Problem) -> float:
@@ -272,10 +281,10 @@ def _is_wide(problem: Problem) -> bool:
 def _stage(
     problem: Problem, rows: Rows, theta: Floats, mu: float, z: Floats, t: Floats | None = None
 ) -> Stage:
-    loss, design = problem.loss, problem.design
-    assert isinstance(loss, Bent) and isinstance(design, MatrixDesign)
+    loss = problem.loss
+    assert isinstance(loss, Bent)
     t = loss.yosida(rows.y, z + mu * theta, mu) if t is None else t
-    pull, level = design.pull(rows.s * t)
+    pull, level = rows.table.pull(rows.s * t)
     rise = float(rows.s @ loss.value(rows.y, z))
     fall = float(rows.s @ loss.conjugate(rows.y, t))
     return Stage(rows, theta, mu, z, t, pull, level, rise, fall)

@@ -46,7 +46,7 @@ class GradientDescent(Solver):
     keep_path: bool = True
 
     def refuses(self, problem: Problem) -> str | None:
-        if not math.isfinite(problem.loss.smoothness):
+        if rough_edges(problem, "") is None and not math.isfinite(problem.loss.smoothness):
             return f"gradient descent needs a loss of bounded curvature, not {problem.loss}"
         return rough_edges(problem, "gradient descent")
 

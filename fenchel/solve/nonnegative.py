@@ -50,6 +50,8 @@ def nonnegative(blocks: Blocks, alpha: Any, intercept: bool = True, tol: float =
 
 def _active_set(R: Floats, t: Floats, alpha: float) -> Floats:
     A = np.concatenate([R, np.sqrt(alpha) * np.eye(R.shape[1])]) if alpha > 0.0 else R
+    if not len(A):  # one row and an intercept: scipy's answer would be memory that it never wrote
+        return np.zeros(R.shape[1])
     unit = np.linalg.norm(A, axis=0)
     unit[unit == 0.0] = 1.0
     answer, _ = optimize.nnls(A / unit, np.append(t, np.zeros(len(A) - len(t))))

@@ -111,7 +111,7 @@ def ridge(
         path = (*solution.history[:-1], solution.certificate)
         histories.append(tuple(map(table.objective, path)))
         converged &= solution.converged
-    history = tuple(_summed(histories))
+    history = tuple(summed(histories))
     return Ridges(w, b, found.flat, history, converged, steps, form)
 
 
@@ -238,7 +238,7 @@ def squares_certificate(found: LeastSquares, alpha: float = 0.0) -> Certificate:
     return Certificate(value, bound, found.kind, found.refinements, floor=floor)
 
 
-def _summed(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
+def summed(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
     """Step by step over the groups of targets; a group that has ended keeps its last."""
     length = max(map(len, histories))
     padded = [history + history[-1:] * (length - len(history)) for history in histories]

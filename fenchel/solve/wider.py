@@ -9,7 +9,6 @@ from fenchel.convex.problem import Problem
 from fenchel.data.design import Point
 from fenchel.solve.solver import Solver
 
-
 NEARLY = 0.05  # of the residuals' size: a zone below it holds too few rows for Newton's method
 
 

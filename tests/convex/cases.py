@@ -1,6 +1,13 @@
 """Every loss and every penalty, with the parameter values that matter."""
 
-from fenchel.convex.distance import Absolute, EpsilonInsensitive, Huber, Pinball, Square
+from fenchel.convex.distance import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Pinball,
+    Square,
+    SquaredEpsilonInsensitive,
+)
 from fenchel.convex.margin import (
     Exponential,
     Hinge,
@@ -33,6 +40,9 @@ LOSSES = [
     EpsilonInsensitive(),
     EpsilonInsensitive(eps=0.0),
     EpsilonInsensitive(eps=2.5),
+    SquaredEpsilonInsensitive(),
+    SquaredEpsilonInsensitive(eps=0.0),
+    SquaredEpsilonInsensitive(eps=1.5),
     *MARGINS,
     Multinomial(2),
     Multinomial(3),
@@ -53,5 +63,9 @@ PENALTIES = [
     ElasticNet(lam=1.0, l1_ratio=0.0),
     ElasticNet(lam=0.7, l1_ratio=1.0),
     ElasticNet(lam=0.0, l1_ratio=0.5),
+    L1(lam=0.3, positive=True),
+    L1(lam=0.0, positive=True),
+    ElasticNet(lam=0.3, l1_ratio=0.8, positive=True),
+    ElasticNet(lam=0.5, l1_ratio=0.0, positive=True),
     NonNegative(),
 ]

@@ -62,7 +62,11 @@ REGRESSIONS = [
     (lm.Lasso(alpha=0.1, fit_intercept=False, **TIGHT), PROGRESSES, 1e-9),
     (lm.Lasso(alpha=1e3), PROGRESS, 1e-12),
     (lm.ElasticNet(alpha=0.01, l1_ratio=0.3, **TIGHT), PROGRESS, 1e-9),
+    (lm.Lasso(alpha=0.1, positive=True, **TIGHT), PROGRESSES, 1e-9),
+    (lm.ElasticNet(alpha=0.01, positive=True, **TIGHT), PROGRESS, 1e-9),
+    (lm.Ridge(alpha=0.1, positive=True, tol=1e-12), PROGRESS, 1e-6),
     (lm.LassoCV(alphas=5, cv=3, **TIGHT), PROGRESS, 1e-9),
+    (lm.LassoCV(alphas=5, cv=3, positive=True, **TIGHT), PROGRESS, 1e-9),
     (lm.ElasticNetCV(alphas=3, l1_ratio=[0.2, 0.9], cv=3, **TIGHT), PROGRESS, 1e-9),
 ]
 
@@ -253,6 +257,16 @@ def test_our_own_models_agree_with_their_certificates():
         (fenchel.Ridge(alpha=[0.1, 2.0]), BODY, PROGRESSES),
         (fenchel.RidgeCV(), BODY, PROGRESS),
         (fenchel.LinearRegression(), BODY, PROGRESS),
+        (fenchel.Ridge(alpha=0.1, positive=True), BODY, PROGRESS),
+        (fenchel.Lasso(alpha=0.1), BODY, PROGRESSES),
+        (fenchel.ElasticNet(alpha=0.01, positive=True), BODY, PROGRESS),
+        (fenchel.ElasticNet(alpha=0.01, l1_ratio=0.0), BODY, PROGRESS),
+        (fenchel.Lasso(alpha=0.0), BODY, PROGRESS),
+        (fenchel.LassoCV(alphas=5, cv=3, positive=True), BODY, PROGRESS),
+        (fenchel.ElasticNetCV(l1_ratio=[0.2, 0.9], alphas=3, cv=3), BODY, PROGRESS),
+        (fenchel.LogisticRegression(C=0.1, l1_ratio=1.0), CANCER, MALIGN),
+        (fenchel.LogisticRegression("l1", C=0.1), IRIS, KINDS),
+        (fenchel.LogisticRegressionCV(Cs=[0.1], l1_ratios=[0.5], cv=3), IRIS, KINDS),
     ):
         model.fit(X, y)
         proof = certify(model, X, y)
@@ -348,9 +362,6 @@ def test_other_refusals():
         certify(model, IRIS, np.where(KINDS == 2, 7, KINDS))
     with pytest.raises(ValueError, match="Negative values"):
         certify(model, IRIS, KINDS, -np.ones(150))
-    for positive in (lm.Lasso(positive=True), lm.Ridge(positive=True)):
-        with pytest.raises(ValueError, match="positive=True has no certificate"):
-            certify(positive.fit(BODY, PROGRESS), BODY, PROGRESS)
     joint = svm.LinearSVC(multi_class="crammer_singer", C=0.01, random_state=0).fit(IRIS, KINDS)
     with pytest.raises(ValueError, match="only 'ovr'"):
         certify(joint, IRIS, KINDS)

@@ -10,7 +10,18 @@ import pytest
 from scipy.sparse import csr_array
 
 import fenchel
-from fenchel import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge, RidgeCV
+from fenchel import (
+    ElasticNet,
+    ElasticNetCV,
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+    RidgeCV,
+)
 from fenchel.data.blocks import Blocks, InMemory
 
 N, D = 6000, 5
@@ -20,8 +31,14 @@ ESTIMATORS = [
     LinearRegression(),
     Ridge(alpha=3.0, tol=1e-11),
     RidgeCV(alphas=(0.1, 1.0, 10.0)),
+    HuberRegressor(alpha=0.1, tol=1e-11),
     LogisticRegression(C=0.1, tol=1e-11),
     LogisticRegressionCV(Cs=[0.01, 1.0], cv=3, tol=1e-11),
+    Lasso(alpha=0.1, tol=1e-12),
+    ElasticNet(alpha=0.1, positive=True, tol=1e-12),
+    LassoCV(alphas=[0.01, 0.1], cv=3, tol=1e-12),
+    ElasticNetCV(alphas=4, l1_ratio=[0.5, 0.9], cv=3, tol=1e-12),
+    LogisticRegression(C=0.01, l1_ratio=1.0, tol=1e-11),
 ]
 HOMES = [
     "numpy",

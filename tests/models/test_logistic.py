@@ -213,7 +213,9 @@ def test_constant_column_gets_nothing() -> None:
         ({"C": 0.0}, "'C' parameter .* must be"),
         ({"l1_ratio": 2.0}, "'l1_ratio' parameter"),
         ({"solver": "magic"}, "'solver' parameter"),
-        ({"penalty": "l1"}, "l1 part of the penalty"),
+        ({"penalty": "l1", "solver": "newton"}, "solver='newton' needs the L2 penalty or none"),
+        ({"l1_ratio": 0.5, "solver": "newton-cholesky"}, "not l1_ratio=0.5: use solver='auto'"),
+        ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must be a number"),
         ({"class_weight": {5: 1.0}}, r"class_weight names \['5'\]"),
     ],
 )
@@ -248,7 +250,7 @@ def test_missing_the_gap_is_said() -> None:
 def test_what_float32_cannot_hold_is_said() -> None:
     X, y = table(classes=3)
     with pytest.warns(NotCertified, match=r"float32 leave a relative duality gap.* Pass float64"):
-        model = LogisticRegression(C=1e4, tol=1e-13).fit(X.astype(np.float32), y)
+        model = LogisticRegression(tol=1e-12).fit((X + 1e3).astype(np.float32), y)
     assert not model.converged_ and model.coef_.dtype == np.float32
 
 
@@ -292,7 +294,7 @@ def test_cross_validation_agrees_with_sklearn(classes) -> None:
     np.testing.assert_allclose(ours.scores_[:, 0], np.reshape(peer.scores_, (5, -1)), atol=1e-12)
     assert ours.C_ == peer.C_
     np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-3)
-    assert ours.gaps_.shape == (5, 3) and ours.gaps_.max() <= 1e-6
+    assert ours.gaps_.shape == (5, 1, 3) and ours.gaps_.max() <= 1e-6
     loss = LogisticRegressionCV(Cs=Cs, scoring="neg_log_loss").fit(X, y)
     assert (loss.scores_ < 0).all()
 

@@ -67,14 +67,14 @@ def test_non_crossing_quantiles_keep_their_order():
 
 
 def test_least_absolute_deviations_is_the_median():
-    model = LeastAbsoluteDeviations().fit(np.zeros((5, 1)) + [[1.0]], [1.0, 2.0, 3.0, 4.0, 100.0])
+    model = LeastAbsoluteDeviations().fit(np.ones((5, 1)), [1.0, 2.0, 3.0, 4.0, 100.0])
     assert model.predict([[1.0]])[0] == pytest.approx(3.0)
-    model = LeastAbsoluteDeviations(tol=1e-11).fit(X, Y)
+    model = LeastAbsoluteDeviations(tol=1e-9).fit(X, Y)
     half = QuantileRegressor(quantile=0.5, alpha=0.0).fit(X, Y)
     assert model.certificate_.value == pytest.approx(2 * half.certificate_.value, rel=2e-6)
     off = Y - model.predict(X)
     wild = Y + np.where(np.abs(off) > 100.0, 1e5 * np.sign(off), 0.0)  # no sign changes
-    again = LeastAbsoluteDeviations(tol=1e-11).fit(X, wild)
+    again = LeastAbsoluteDeviations(tol=1e-9).fit(X, wild)
     assert np.allclose(again.predict(X), model.predict(X), rtol=1e-3)
 
 

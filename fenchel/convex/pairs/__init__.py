@@ -1,0 +1,1 @@
+"""Sums of a loss over all pairs of rows."""

@@ -1,0 +1,256 @@
+"""The loss of all pairs of rows in the wrong order, its dual, and the proof of a point.
+
+P(w) = Σ sᵢsⱼ φ(zᵢ - zⱼ) / Σ sᵢsⱼ + λ|w|²/2,  z = Φw, over pairs with yᵢ > yⱼ in one group
+
+The dual has a θ for each pair: D(θ) = -Σ sᵢsⱼ φ*(θᵢⱼ) / Σ sᵢsⱼ - |Φ*f|²/(2λ), fᵢ being the sum of
+sᵢsⱼθ/Σsᵢsⱼ over the pairs of row i, with the sign of its side. It is never written down: at
+θ = φ′(zᵢ - zⱼ) all of its sums are those of the gradient, and the gap is |λw + Φ*f|²/(2λ). Where φ
+has a kink, θ is the slope of its Moreau envelope, clip((1 - t)/width, 0, 1) for the hinge, and the
+gap has one more sum, (1 - t)(1 - |θ|) over the pairs inside the width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.margin import Hinge, Logistic, Margin
+from fenchel.convex.objective import Objective
+from fenchel.convex.pairs.sums import PairSums, pair_sums
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import EPS, Evaluation
+from fenchel.data.arrays import Array, double, host, is_sparse, like
+from fenchel.data.blocks import Block, InMemory
+from fenchel.data.design import Column, MatrixDesign, Point, adjoint, forward
+from fenchel.data.pairs.tree import Pairs
+from fenchel.data.rows import join
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Evaluation):
+    """What is known at a point: its scores, the sums over pairs at a width, and the envelope's
+    objective, which has the gradient `pull` + λw. drift: how long the vectors were, in all, whose
+    scores make up z: |w|, and more where steps were added to earlier scores."""
+
+    z: Floats
+    sums: PairSums
+    width: float
+    smooth: float
+    drift: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Pairs (i, j) and the curvature h of each; ∇² of the loss is Σ h(xᵢ - xⱼ)(xᵢ - xⱼ)'."""
+
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    h: Floats
+    whole: bool  # whether these are all that are curved
+
+
+@dataclass(frozen=True)
+class Ranking(Objective):
+    """P(w) as above. Scores and what belongs to pairs are vectors on the driver; rows stay where
+    they are and take part in two passes, z = Φw and Φ*f, both in float64."""
+
+    loss: Margin
+    penalty: L2
+    design: MatrixDesign
+    pairs: Pairs
+    intercept: bool = False
+
+    @property
+    def kinked(self) -> bool:
+        return isinstance(self.loss, Hinge)
+
+    def origin(self) -> Point:
+        return np.zeros(self.design.dimension), 0.0
+
+    def scores(self, w: Floats) -> Floats:
+        """Φw: a pass, but for w = 0."""
+        if not w.any():
+            return np.zeros(self.design.n_rows)
+
+        def stat(block: Block) -> Column:
+            return Column([host(forward(double(block.X), w))])
+
+        return np.concatenate(self.design.blocks.reduce(stat))
+
+    def pull(self, force: Floats) -> Floats:
+        """Φ*f: a pass."""
+
+        def stat(block: Block) -> Floats:
+            X = double(block.X)
+            here = force[block.start : block.start + block.n_rows]
+            return host(adjoint(X, like(here, X)))
+
+        return np.asarray(self.design.blocks.reduce(stat))
+
+    def sums(self, z: Floats, width: float) -> PairSums:
+        return pair_sums(self.loss, self.pairs, z, width)
+
+    def ridge(self, w: Floats) -> float:
+        return self.penalty.value(w, self.design.inner)
+
+    def seen(
+        self, w: Floats, z: Floats, sums: PairSums, width: float, drift: float = 0.0
+    ) -> Ranked:
+        """The evaluation, from sums that are known: one pass. drift: of scores before this."""
+        pull, ridge = self.pull(sums.force), self.ridge(w)
+        value, smooth = sums.value + ridge, sums.smooth + ridge
+        drift += float(np.linalg.norm(w))
+        return Ranked(value, pull, 0.0, np.zeros(2), True, z, sums, width, smooth, drift)
+
+    def evaluate(self, point: Point, *, exact: bool = False, width: float = 1e-2) -> Ranked:
+        w = point[0]
+        z = self.scores(w)
+        return self.seen(w, z, self.sums(z, width), width)
+
+    def gradient(self, w: Floats, seen: Ranked) -> Floats:
+        """Of the envelope's objective."""
+        return seen.pull + self.penalty.lam * w
+
+    def slack(self, point: Point, seen: Ranked) -> float:
+        """The gap at the envelope's θ, before rounding."""
+        r = self.gradient(point[0], seen)
+        return seen.sums.short + float(r @ r) / (2.0 * self.penalty.lam)
+
+    def certify(
+        self,
+        point: Point,
+        seen: Ranked | None = None,
+        theta: Floats | None = None,
+        enough: float = 1e-9,
+    ) -> Certificate:
+        """The duality gap, in float64. The error of the sums is charged to the bound: on the value,
+        and on Φ*f as the longest row times the error of f. Without `seen` a kink's width is the one
+        with the least gap of a few."""
+        w = point[0]
+        seen = self.best(w) if seen is None else seen
+        rest = self.gradient(w, seen)
+        return self._close(w, seen, seen.sums.short, rest, seen.sums.stray)
+
+    def best(self, w: Floats) -> Ranked:
+        """The evaluation at the width that closes the gap of w best, of a few."""
+        z = self.scores(w)
+        widths = 10.0 ** np.arange(0.0, -9.0 if self.kinked else -1.0, -1.0)
+        found = [self.seen(w, z, self.sums(z, width), width) for width in widths]
+        return min(found, key=lambda one: self.slack((w, 0.0), one))
+
+    def _close(
+        self, w: Floats, seen: Ranked, short: float, rest: Floats, stray: float
+    ) -> Certificate:
+        """The certificate of a dual point: `short` the mean of φ + φ*(θ) - θt over the pairs,
+        rest = λw + Φ*f, stray the error of f in the 1-norm."""
+        r = float(np.linalg.norm(rest)) + stray * self.longest
+        # Scores are right to about EPS |x||w|, and so is the loss.
+        blur = 2.0 * EPS * self.longest * seen.drift * seen.sums.steep
+        gap = short + r * r / (2.0 * self.penalty.lam) + seen.sums.error + blur
+        bound = max(float(seen.value - gap), 0.0)  # φ and the penalty are not negative
+        return Certificate(seen.value, bound, "duality", floor=EPS * EPS)
+
+    def polished(self, w: Floats, width: float, most: int = 2048) -> Certificate | None:
+        """The certificate with θ chosen anew for the pairs near the kink, so that λw + Φ*f is as
+        small as [-1, 0] allows; None where they are more than `most`.
+
+        Any θ in [-1, 0] proves something, and with few such pairs least squares finds a better one
+        than (1 - t)/width, in which rounding is magnified.
+        """
+        z = self.scores(w)
+        i, j, weight, stride = self.pairs.between(z, 1.0 - width, 1.0 + width, most)
+        if stride > 1 or not len(i):
+            return None
+        here = self.seen(w, z, self.sums(z, width), width)
+        # The pairs below the width have θ = -1 and are only counted: nothing is magnified.
+        below = pair_sums(self.loss, self.pairs, z, 1e-300, 1.0 - width)
+        wanted = self.pull(below.force) + self.penalty.lam * w
+        a, e = weight / self.pairs.mass, 1.0 - (z[i] - z[j])
+        u = (e / width).clip(0.0, 1.0)
+        D = self.differences(i, j)
+        A = (host(D.toarray() if is_sparse(D) else D) * a[:, None]).T
+        free = np.ones(len(u), bool)
+        for _ in range(20):
+            change = np.linalg.lstsq(A[:, free], wanted - A @ u, rcond=None)[0]
+            moved = u.copy()
+            moved[free] += change
+            u = moved.clip(0.0, 1.0)
+            free &= u == moved
+            if free.all() or not free.any():
+                break
+        short = float(a @ (e.clip(0.0, None) - u * e))
+        stray = below.stray + 8.0 * EPS * float(a.sum())
+        return self._close(w, here, short, wanted - A @ u, stray)
+
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest row."""
+
+        def stat(block: Block) -> Column:
+            X = double(block.X)
+            if is_sparse(X):
+                squares = X.multiply(X).sum(1)
+            else:
+                squares = (
+                    np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else (X * X).sum(1)
+                )
+            return Column([float(np.sqrt(host(squares).max(initial=0.0)))])
+
+        return float(max(self.design.blocks.reduce(stat)))
+
+    def bent(self, seen: Ranked, most: int) -> Edges:
+        """Curved pairs: all of them, or at most `most` that stand for all."""
+        low, high = -np.inf, 1.0
+        if self.kinked:
+            low = 1.0 - seen.width
+        elif isinstance(self.loss, Logistic):
+            low, high = -8.0, 8.0  # φ″ is below 4e-4 outside
+        i, j, weight, stride = self.pairs.between(seen.z, low, high, most)
+        t = seen.z[i] - seen.z[j]
+        bend = np.full(len(t), 1.0 / seen.width) if self.kinked else self.loss.d2phi(t)
+        return Edges(i, j, weight * bend / self.pairs.mass, stride == 1)
+
+    def differences(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+        """Rows xᵢ - xⱼ, in memory and in float64."""
+        if isinstance(self.design.blocks, InMemory):
+            X = self.design.blocks.gather().X
+            return double(X[i]) - double(X[j])
+        rows = np.unique(np.concatenate([i, j]))
+        X = self.take(rows)
+        return X[np.searchsorted(rows, i)] - X[np.searchsorted(rows, j)]
+
+    def take(self, rows: NDArray[np.int64]) -> Array:
+        """Some rows, sorted, in memory and in float64."""
+        blocks = self.design.blocks
+        if isinstance(blocks, InMemory):
+            return double(blocks.gather().X[rows])
+
+        def stat(block: Block) -> Column:
+            a, b = np.searchsorted(rows, (block.start, block.start + block.n_rows))
+            return Column([Block(0, double(block.X)[rows[a:b] - block.start])])
+
+        return join(self.design.blocks.reduce(stat)).X
+
+    def sampled(self, rows: int) -> Ranking | None:
+        """The same on about so many of its rows, whole groups where there are many; None where
+        they make no pair."""
+        n, groups = self.design.n_rows, len(self.pairs.starts) - 1
+        chosen = np.zeros(n, bool)
+        step = max(1, n // max(rows, 1))
+        if groups > 64:
+            starts = self.pairs.starts
+            for g in range(0, groups, step):
+                chosen[self.pairs.order[starts[g] : starts[g + 1]]] = True
+        else:
+            chosen[::step] = True
+        pairs = self.pairs.only(chosen)
+        if not pairs.mass > 0.0:
+            return None
+        X = self.take(np.flatnonzero(chosen))
+        return Ranking(self.loss, self.penalty, MatrixDesign(InMemory(Block(0, X))), pairs)

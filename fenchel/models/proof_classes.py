@@ -1,0 +1,135 @@
+"""Certificates of fitted classifiers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.distance import Square
+from fenchel.convex.loss import Loss
+from fenchel.convex.margin import Hinge, Logistic, SquaredHinge
+from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.blocks import Blocks
+from fenchel.data.design import MatrixDesign
+from fenchel.models.erm import penalty_of
+from fenchel.models.fitted import augmented, class_weights, coded_rows, coefficients, weighed
+from fenchel.models.online import criterion
+from fenchel.models.proof import prove, total
+from fenchel.models.walk import mixed
+
+Floats = NDArray[np.float64]
+
+
+def certify_ridge_classifier(model: Any, X: Any, y: Any, weight: Any) -> Certificate:
+    blocks = coded_rows(model, X, y, weight)
+    each = class_weights(model, blocks, weighted=False)
+    W, b = coefficients(model, blocks.n_cols)
+    parts = []
+    for k in range(len(W)):
+        design = MatrixDesign(weighed(blocks, each, k if len(W) > 1 else 1))
+        penalty = mixed(model.alpha / design.weight, 0.0, model.positive)
+        problem = Problem(Square(), penalty, design, model.fit_intercept)
+        parts.append(prove(problem, (W[k], float(b[k]))).scaled(2.0 * design.weight))
+    return total(parts)
+
+
+def _strength(model: Any, name: str) -> tuple[float, float]:
+    """C and l1_ratio as the fit used them."""
+    if name == "LogisticRegression":
+        C, ratio = model.C, model.l1_ratio
+    elif not model.refit:
+        raise ValueError(
+            "LogisticRegressionCV with refit=False averages the coefficients of its folds, which "
+            "minimises no objective: fit it with refit=True"
+        )
+    else:
+        C, ratio = np.ravel(model.C_)[0], np.ravel(model.l1_ratio_)[0]
+    if model.penalty is None:
+        return math.inf, 0.0
+    ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, 0.0 if ratio is None else float(ratio))
+    return float(C), ratio
+
+
+def certify_logistic(model: Any, name: str, home: str, X: Any, y: Any, weight: Any) -> Certificate:
+    C, ratio = _strength(model, name)
+    blocks = coded_rows(model, X, y, weight)
+    each = class_weights(model, blocks, weighted=True)
+    W, b = coefficients(model, blocks.n_cols)
+    binary = len(model.classes_) == 2
+    rows = weighed(blocks, each, 1 if binary else None)
+    loss: Loss = Logistic() if binary else Multinomial(len(model.classes_))
+    point = (W[0], float(b[0])) if binary else (W.T, b)
+    intercept = model.fit_intercept
+    if intercept and home == "sklearn" and model.solver == "liblinear":
+        # The refit of LogisticRegressionCV leaves intercept_scaling at 1, whatever was asked.
+        scaling = model.intercept_scaling if name == "LogisticRegression" else 1.0
+        rows, intercept = augmented(rows, scaling), False
+        point = (np.append(W[0], b[0] / scaling), 0.0)
+    design = MatrixDesign(rows)
+    total = design.weight
+    penalty = L2(0.0) if math.isinf(C) else mixed(1.0 / (C * total), ratio)
+    problem = Problem(loss, penalty, design, intercept)
+    return prove(problem, point).scaled(total if math.isinf(C) else C * total)
+
+
+def certify_planes(model: Any, name: str, home: str, X: Any, y: Any, weight: Any) -> Certificate:
+    """Of LinearSVC and ERMClassifier: each class against the rest, or all in one loss."""
+    if name == "LinearSVC" and model.multi_class != "ovr":
+        raise ValueError(
+            f"LinearSVC with multi_class={model.multi_class!r} has no certificate here: only 'ovr'"
+        )
+    blocks = coded_rows(model, X, y, weight)
+    each = class_weights(model, blocks, weighted=True)
+    W, b = coefficients(model, blocks.n_cols)
+    K = len(model.classes_)
+    if name == "ERMClassifier":
+        loss, penalty = model.loss_for(K), penalty_of(model)
+        if isinstance(loss, Multinomial):
+            design = MatrixDesign(weighed(blocks, each, None))
+            return prove(Problem(loss, penalty, design, model.fit_intercept), (W.T, b))
+        parts = []
+        for k in range(len(W)):
+            design = MatrixDesign(weighed(blocks, each, k if len(W) > 1 else 1))
+            problem = Problem(loss, penalty, design, model.fit_intercept)
+            parts.append(prove(problem, (W[k], float(b[k]))))
+        return total(parts)
+    return total([_linear_svc(model, home, blocks, each, W, b, k) for k in range(len(W))])
+
+
+def _linear_svc(
+    model: Any, home: str, blocks: Blocks, each: Floats, W: Floats, b: Floats, k: int
+) -> Certificate:
+    shares = each
+    if home == "sklearn" and len(W) > 1:
+        # Of several classes liblinear weighs the one that it sets against the rest, and no other.
+        shares = np.where(np.arange(len(each)) == k, each, 1.0)
+    rows, w, level = weighed(blocks, shares, k if len(W) > 1 else 1), W[k], float(b[k])
+    intercept = bool(model.fit_intercept)
+    if intercept and model.intercept_scaling is not None:
+        rows = augmented(rows, model.intercept_scaling)
+        w, level = np.append(w, level / model.intercept_scaling), 0.0
+        intercept = False
+    design = MatrixDesign(rows)
+    factor = float(model.C) * design.weight
+    penalty = mixed(1.0 / factor, 1.0 if model.penalty == "l1" else 0.0)
+    loss = Hinge() if model.loss == "hinge" else SquaredHinge()
+    return prove(Problem(loss, penalty, design, intercept), (w, level)).scaled(factor)
+
+
+def certify_online(model: Any, name: str, home: str, X: Any, y: Any, weight: Any) -> Certificate:
+    if home == "sklearn" and model.penalty is not None:
+        raise ValueError(f"a Perceptron with penalty={model.penalty!r} has no certificate here")
+    blocks = coded_rows(model, X, y, weight)
+    each = class_weights(model, blocks, weighted=True)
+    W, b = coefficients(model, blocks.n_cols)
+    rows = [weighed(blocks, each, k if len(W) > 1 else 1) for k in range(len(W))]
+    if name == "Perceptron":
+        return criterion(rows, W, b)
+    free = [Problem(Square(), L2(0.0), MatrixDesign(part), model.fit_intercept) for part in rows]
+    return total([prove(problem, (W[k], float(b[k]))) for k, problem in enumerate(free)])

@@ -1,0 +1,277 @@
+"""Several quantiles at once that do not cross: a linear program, and a proof of its optimum.
+
+Q(w, b) = Σₖ [Σᵢ sᵢ ρₖ(yᵢ - xᵢ·wₖ - bₖ) + α|wₖ|₁],  ρₖ(r) = max(qₖr, (qₖ - 1)r),  Σ s = 1
+subject to x·(wₖ₊₁ - wₖ) + bₖ₊₁ - bₖ ≥ 0 for every x of the box [l, h] of the rows
+
+The least of that over the box is bₖ₊₁ - bₖ + Σⱼ min(lⱼDⱼ, hⱼDⱼ), D = wₖ₊₁ - wₖ: one constraint for
+each neighbouring pair. A multiplier λₖ ≥ 0 of it comes with the corner where it binds: νₖⱼ in
+[0, λₖ], μₖⱼ = λₖlⱼ + νₖⱼ(hⱼ - lⱼ). With θₖ in [qₖ - 1, qₖ] and |η| ≤ α, every feasible (w, b) has
+
+Q(w, b) ≥ Σₖ Σᵢ sᵢθₖᵢyᵢ - Σₖ [⟨pₖ, wₖ⟩ + eₖbₖ]
+pₖ = Σᵢ sᵢθₖᵢxᵢ - ηₖ - μₖ + μₖ₋₁,  eₖ = Σᵢ sᵢθₖᵢ - λₖ + λₖ₋₁,  λ₀ = λ_K = μ₀ = μ_K = 0
+
+since ρₖ(r) ≥ θr, α|w|₁ ≥ ηw, and λₖ times the constraint's left side at a point of the box is not
+negative. The program seeks p = e = 0. What rounding leaves is charged: from the fitted point the
+optimum is no farther than Σᵢ sᵢ|x̃ᵢ·(Δwₖ, Δbₖ)| ≤ Σᵢ sᵢ|rₖᵢ| + Q/min(qₖ, 1 - qₖ), x̃ = (x, 1), and
+|⟨(p, e), (Δw, Δb)⟩| ≤ maxᵢ|x̃ᵢ·v| times that where Σᵢ sᵢx̃ᵢx̃ᵢ' v = (p, e).
+
+Reference: Bondell, Reich, Wang, Noncrossing quantile regression curve estimation, Biometrika 97
+(2010).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.hessian import Root
+from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import Blocks, one_blas_thread
+from fenchel.solve.barrier import Copies
+from fenchel.solve.crossing_rows import Table, apart_at_the_rows
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+SIMPLEX = 20_000  # entries of the program up to which the simplex method is as fast
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """w (d, K), b (K,) and their certificate on Q."""
+
+    w: Floats
+    b: Floats
+    certificate: Certificate
+
+
+# Worker threads of BLAS go on spinning after a product, in the way of the small ones between.
+@one_blas_thread()
+def noncrossing(
+    blocks: Blocks, quantiles: Floats, alpha: float, intercept: bool, tol: float
+) -> Crossing:
+    """The quantiles q₁ < … < q_K fitted together so that none crosses another inside the box of the
+    rows. All rows are gathered in memory.
+
+    Without an intercept all lines meet at x = 0: where the box holds it, the quantiles can differ
+    in no column whose values lie on both sides of zero.
+    """
+    q = np.asarray(quantiles, np.float64)
+    if q.ndim != 1 or len(q) == 0 or not ((q > 0.0) & (q < 1.0)).all():
+        raise ValueError(f"quantiles must lie strictly between 0 and 1, got {q.tolist()}")
+    if not (np.diff(q) > 0.0).all():
+        raise ValueError(f"quantiles must increase strictly, got {q.tolist()}")
+    table = Table.of(blocks, intercept)
+    program = Program(table, q, float(alpha))
+    size = len(table.y) * len(q) * (blocks.n_cols + 1)
+    methods = ["simplex"] if size <= SIMPLEX else ["barrier", "simplex"]
+    best: Crossing | None = None
+    for method in methods:
+        # A vertex meets rows exactly, where a barrier stays a little off an exact fit.
+        if best is not None and (best.certificate.relative_gap <= tol or size > 100 * SIMPLEX):
+            break
+        w, b, dual = program.solve(method, tol)
+        w, b = table.units(*table.parted(w, b))
+        w, b = apart_at_the_rows(blocks, w, b, intercept)
+        proof = program.certify(*table.inward(w, b), dual).scaled(table.unit)
+        if best is None or proof.relative_gap < best.certificate.relative_gap:
+            best = Crossing(w, b, proof)
+    assert best is not None
+    certificate = best.certificate
+    if certificate.relative_gap > tol:
+        warnings.warn(
+            f"relative duality gap {certificate.relative_gap:.2g}, asked tol={tol:.2g}: loosen "
+            "tol, or scale the columns",
+            NotCertified,
+            stacklevel=3,
+        )
+    return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dual:
+    """θ (n, K), λ (K - 1) and ν (d, K - 1)."""
+
+    theta: Floats
+    lam: Floats
+    nu: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Q in the units of a table."""
+
+    table: Table
+    q: Floats
+    alpha: float
+
+    @property
+    def price(self) -> Floats:
+        """α|w|₁ in the table's columns: aⱼ|wⱼ|, over the unit of y."""
+        return self.alpha / self.table.scale
+
+    def solve(self, method: str, tol: float) -> tuple[Floats, Floats, Dual]:
+        """w, b and their multipliers.
+
+        The dual is the program solved: it has K(d + 1) + (K - 1)d equations, whatever n. Its
+        unknowns are θ and beside it nη, nλ, nν and n(λ - ν).
+        """
+        t, q = self.table, self.q
+        (n, d), K = t.X.shape, len(q)
+        m, pairs = n * t.s, K - 1  # entries near one, whatever n
+        side, low, high = self._side(n)
+        start = np.where(np.isinf(high), 0.1 * n, 0.0)
+        start[low >= 0.0] = 0.05 * n
+        start[len(low) - pairs * (1 + 2 * d) : len(low) - pairs * 2 * d] = 0.1 * n
+        cost, ends = -np.outer(m * t.y, np.ones(K)), (q - 1.0, q)
+        program = Copies(t, m, cost, ends, side.toarray(), low, high)
+        if method == "barrier":
+            theta, u, pi = program.solve(start, min(max(1e-3 * tol, 1e-11), 1e-8))
+        else:
+            theta, u, pi = self._simplex(m, side, low, high)
+        beta = -pi[: K * (d + t.intercept)].reshape(K, -1).T
+        b = beta[d] if t.intercept else np.zeros(K)
+        lam, nu = np.zeros(pairs), np.zeros((d, pairs))
+        if pairs:
+            lam = u[-pairs * (1 + 2 * d) : -pairs * 2 * d] / n
+            nu = u[-pairs * 2 * d : -pairs * d].reshape(pairs, d).T / n
+        return beta[:d], b, Dual(theta, lam, nu)
+
+    def _side(self, n: int) -> tuple[sparse.csr_array, Floats, Floats]:
+        """The columns of η, λ, ν and λ - ν, and their bounds; the last (K - 1)d rows say that ν and
+        λ - ν add up to λ."""
+        t, K = self.table, len(self.q)
+        d = len(t.low)
+        extra, pairs = int(t.intercept), K - 1
+        # λ and ν enter the equations of the k-th quantile with -1 and those of the next with +1.
+        step = sparse.diags_array(
+            [-np.ones(pairs), np.ones(pairs)], offsets=[0, -1], shape=(K, pairs)
+        )
+        corner = np.append(t.low, np.ones(extra))[:, None]
+        turn = np.append(np.diag(t.high - t.low), np.zeros((extra, d)), axis=0)
+        slope = -np.append(np.eye(d), np.zeros((extra, d)), axis=0)
+        each = sparse.eye_array(pairs * d)
+        shared = -sparse.kron(sparse.eye_array(pairs), np.ones((d, 1)))
+        columns = [[sparse.kron(step, corner), shared], [sparse.kron(step, turn), each]]
+        columns.append([sparse.csr_array((K * (d + extra), pairs * d)), each])
+        count = pairs * (1 + 2 * d)
+        low, high = np.zeros(count), np.full(count, np.inf)
+        if self.alpha > 0.0:
+            none = sparse.csr_array((pairs * d, K * d))
+            columns.insert(0, [sparse.kron(sparse.eye_array(K), slope), none])
+            price = n * np.tile(self.price, K)
+            low, high = np.append(-price, low), np.append(price, high)
+        stacked = [sparse.vstack(column, format="csr") for column in columns]
+        return sparse.csr_array(sparse.hstack(stacked)), low, high
+
+    def _simplex(
+        self, m: Floats, side: sparse.csr_array, low: Floats, high: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        t, q, K = self.table, self.q, len(self.q)
+        n = len(m)
+        fit = sparse.csr_array(t.X.multiply(m[:, None]) if is_sparse(t.X) else t.X * m[:, None]).T
+        if t.intercept:
+            fit = sparse.vstack([fit, m[None, :]])
+        copies = sparse.kron(sparse.eye_array(K), fit)
+        below = sparse.csr_array((side.shape[0] - copies.shape[0], n * K))
+        found = linprog(
+            np.append(-np.tile(m * t.y, K), np.zeros(side.shape[1])),
+            A_eq=sparse.hstack([sparse.vstack([copies, below]), side], format="csc"),
+            b_eq=np.zeros(side.shape[0]),
+            bounds=np.stack(
+                [np.append(np.repeat(q - 1.0, n), low), np.append(np.repeat(q, n), high)], axis=1
+            ),
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+        )
+        if found.x is None:
+            raise RuntimeError(f"the program of the quantiles was not solved: {found.message}")
+        x = found.x
+        return x[: n * K].reshape(K, n).T, x[n * K :], np.asarray(found.eqlin.marginals)
+
+    def value(self, w: Floats, b: Floats) -> float:
+        """Q, its constraints left aside."""
+        r = self.table.y[:, None] - (self.table.X @ w + b)
+        loss = np.maximum(self.q * r, (self.q - 1.0) * r)
+        return float(self.table.s @ loss.sum(axis=1) + self.price @ np.abs(w).sum(axis=1))
+
+    def certify(self, w: Floats, b: Floats, dual: Dual) -> Certificate:
+        """The gap of a feasible point: multipliers made feasible, then corrected towards p = 0."""
+        t, q = self.table, self.q
+        lam = np.maximum(dual.lam, 0.0)
+        dual = Dual(np.clip(dual.theta, q - 1.0, q), lam, np.clip(dual.nu, 0.0, lam))
+        value = self.value(w, b)
+        scores = t.X @ w + b
+        r = t.y[:, None] - scores
+        rounding = 8.0 * EPS * float((t.s @ np.abs(scores)).sum())
+        bound = 0.0
+        for _ in range(6):
+            left = self._left(dual)
+            better = self._bound(w, b, dual, r, left, value) - rounding
+            if not better > bound:
+                break
+            bound = better
+            if value - bound <= 1e-12 * value:
+                break
+            dual = replace(dual, theta=self._corrected(dual.theta, left))
+        floor = EPS**0.5 * len(q) * float(t.s @ np.abs(t.y)) + EPS * abs(t.middle / t.unit)
+        return Certificate(value, bound, "duality", floor=floor)
+
+    def _mu(self, dual: Dual) -> Floats:
+        t = self.table
+        return np.asarray(dual.lam * t.low[:, None] + dual.nu * (t.high - t.low)[:, None])
+
+    def _pull(self, dual: Dual) -> tuple[Floats, Floats]:
+        """Σ sθx - μₖ + μₖ₋₁ and e."""
+        t, K = self.table, len(self.q)
+        st, mu = dual.theta * t.s[:, None], self._mu(dual)
+        pull, e = np.asarray(t.X.T @ st), st.sum(axis=0)
+        pull[:, : K - 1] -= mu
+        pull[:, 1:] += mu
+        e[: K - 1] -= dual.lam
+        e[1:] += dual.lam
+        return pull, e
+
+    def _left(self, dual: Dual) -> Floats:
+        """(p, e), one column a quantile; p alone without an intercept. η takes what it can."""
+        pull, e = self._pull(dual)
+        price = self.price[:, None]
+        p = pull - np.clip(pull, -price, price)
+        return np.concatenate([p, e[None, :]]) if self.table.intercept else p
+
+    def _bound(
+        self, w: Floats, b: Floats, dual: Dual, r: Floats, left: Floats, value: float
+    ) -> float:
+        """Σ sθy - ⟨(p, e), (w, b)⟩ less what the last term may be at the optimum.
+
+        Σ sθr + Σ ηw - Σₖ [μₖ·(wₖ₊₁ - wₖ) + λₖ(bₖ₊₁ - bₖ)] is the same and needs no large scores.
+        What of (p, e) is no combination of rows meets |Δwⱼ| ≤ |wⱼ| + Q/aⱼ, or ten times the
+        largest coefficient where α = 0 holds none of them.
+        """
+        t, d = self.table, len(w)
+        pull, _ = self._pull(dual)
+        eta = np.clip(pull, -self.price[:, None], self.price[:, None])
+        total = float(t.s @ (dual.theta * r).sum(axis=1) + np.sum(eta * w))
+        total -= float(np.sum(self._mu(dual) * np.diff(w, axis=1)) + dual.lam @ np.diff(b))
+        v = np.stack([t.gram.solve(g) for g in left.T], axis=1)
+        near = t.s @ np.abs(r) + value / np.minimum(self.q, 1.0 - self.q)
+        total -= 2.0 * float(np.abs(t.scores(v)).max(axis=0) @ near)
+        rest = np.abs(left - t.pulled(t.s[:, None] * t.scores(v)))
+        reach = 10.0 * (np.abs(w).max(initial=0.0) + np.abs(b).max() + 1.0) + 0.0 * rest
+        if self.alpha > 0.0:
+            reach[:d] = np.abs(w) + value / self.price[:, None]
+        return total - float(np.sum(rest * reach))
+
+    def _corrected(self, theta: Floats, left: Floats) -> Floats:
+        """θ - m x̃·v with Σ s m x̃x̃' v = (p, e), m large for a θ far from the ends of its range."""
+        t, out = self.table, theta.copy()
+        for k, q in enumerate(self.q):
+            m = np.maximum((theta[:, k] - (q - 1.0)) * (q - theta[:, k]), 0.0)
+            v = Root.of(t.matrix(t.s * m)).solve(left[:, k])
+            out[:, k] = np.clip(theta[:, k] - m * t.scores(v[:, None])[:, 0], q - 1.0, q)
+        return out

@@ -1,0 +1,1 @@
+"""Algorithms that look at one row at a time: the perceptron and Adaline."""

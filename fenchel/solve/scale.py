@@ -1,0 +1,344 @@
+"""Newton's method in coefficients, intercept and scale together: Huber's regression.
+
+On inliers the loss is r²/σ, whose Hessian the gram matrix of (x, 1, r/σ) gives, so one pass makes
+it; outliers have none. The problem is first solved on a sample of its rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.hessian import Root
+from fenchel.convex.scale import At, Bend, Layers, ScaledHuber, Seen
+from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
+from fenchel.data.design import MatrixDesign, adjoint, forward
+from fenchel.solve.scale_limit import limit
+from fenchel.solve.scale_rows import FEW, Units, best_scale, median, target_of
+
+Floats = NDArray[np.float64]
+DENSE = 2000  # the most columns whose Hessian is written down
+LEAST = 2e-15  # of the first scale: a scale below it is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaleFit:
+    """A point in the units of the table, its certificate on Σ s(σ + σH(r/σ)) + α|w|², and whether
+    the scale went to zero."""
+
+    at: At
+    certificate: Certificate
+    history: tuple[Certificate, ...]
+    converged: bool
+    vanished: bool
+
+    @property
+    def steps(self) -> int:
+        return self.certificate.steps
+
+
+def huber(
+    blocks: Blocks,
+    eps: float,
+    alpha: float,
+    intercept: bool = True,
+    *,
+    tol: float = 1e-6,
+    max_steps: int = 100,
+    start: At | None = None,
+) -> ScaleFit:
+    """min over (w, b, σ > 0) of Σ sᵢ(σ + σH(rᵢ/σ)) + α|w|², H(t) = t² for |t| ≤ ε, else 2ε|t| - ε².
+
+    Where more than 1 - 1/ε² of the rows lie on one plane there is no least σ: the fit stops at one
+    that is zero but for rounding, where A is 2ε Σ s|r| + α|w|².
+    """
+    begun = time.perf_counter()
+    units = Units.of(blocks, intercept)
+    design = MatrixDesign(units.rows)
+    total = design.weight
+    problem = ScaledHuber(eps, math.ldexp(alpha / total, units.exponent), design, intercept)
+    with one_blas_thread():
+        if start is None and units.constant is not None:
+            at, certificate = _plane(problem, units.constant)
+            path, converged, vanished = [certificate], True, True
+        else:
+            inside = None if start is None else units.inward(start)
+            at, path, converged, vanished = _Newton(problem, tol).run(inside, max_steps)
+    factor = math.ldexp(total, units.exponent)
+    path[-1] = replace(path[-1], seconds=time.perf_counter() - begun)
+    history = tuple(c.scaled(factor) if factor < math.inf else c for c in path)
+    if not converged:
+        final = history[-1]
+        warnings.warn(
+            f"relative duality gap {final.relative_gap:.2g} after {final.steps} steps, asked "
+            f"tol={tol:.2g}. Raise max_iter, loosen tol, or scale the columns.",
+            NotCertified,
+            stacklevel=4,
+        )
+    return ScaleFit(units.outward(at), history[-1], history, converged, vanished)
+
+
+def _plane(problem: ScaledHuber, level: float) -> tuple[At, Certificate]:
+    """A constant target is met exactly: A = 0 at w = 0, σ = 0."""
+    return At(np.zeros(problem.design.dimension), level, 0.0), Certificate(0.0, 0.0, "exact")
+
+
+# ---------------------------------------------------------------------------------- Newton's method
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """The quadratic that a step minimises: its solver, and the gram matrices if written down."""
+
+    solve: Callable[[Floats], Floats]
+    bend: Bend | None
+
+
+class _Newton:
+    """Damped semismooth Newton steps; `run` drives them until the certificate closes.
+
+    Outliers are lent curvature after a step that had to be shortened, and less after one that
+    had not; the Hessian is kept as long as steps with it shrink the decrement fast enough.
+    """
+
+    def __init__(self, problem: ScaledHuber, tol: float) -> None:
+        self.problem, self.tol = problem, tol
+        design = problem.design
+        # Nothing but the written matrix proves a fit without a penalty.
+        light = 200 if design.blocks.sparse and problem.alpha > 0.0 else DENSE
+        self.written = design.dimension <= light
+        # Where a step costs next to nothing, a few more after the proof give digits to spare.
+        small = design.n_rows * (design.dimension + 1) ** 2 < 1e7
+        self.tight = 1e-5 * tol if small else tol
+        few = design.blocks.sample(FEW)
+        self.few, (self.y, self.s) = few.gather(), target_of(few.gather())
+        self.centre = np.zeros(design.dimension)
+        if problem.intercept and not design.blocks.sparse:
+            self.centre = host(self.few.X).mean(axis=0)
+        middle = median(self.y, self.s) if problem.intercept else 0.0
+        first = best_scale(np.abs(self.y - middle), self.s, problem.eps)
+        if not first > 0.0:
+            first = problem.evaluate(At(0.0 * self.centre, middle, 1.0)).size
+        self.first = At(0.0 * self.centre, middle, first if first > 0.0 else 1.0)
+        self.least = LEAST * self.first.sigma
+
+    def run(self, start: At | None, steps: int) -> tuple[At, list[Certificate], bool, bool]:
+        problem, tol, tight = self.problem, self.tol, self.tight
+        at = self._begin() if start is None else start
+        at = at if at.sigma >= self.least else replace(at, sigma=self.least)
+        seen = problem.evaluate(at)
+        path: list[Certificate] = []
+        # Far from the optimum the inliers are not yet those of the end: all rows pull.
+        cold = at is self.first
+        share, ease, model, fresh = 1.0 * cold, 0.1 * cold, None, True
+        before, failed, step, spare, guess = math.inf, math.inf, 0, 4, cold
+        while True:
+            if model is None:
+                model, fresh = self._model(at, seen, share, ease), True
+            g = problem.gradient(at, seen)
+            p = model.solve(g)
+            decrement = 0.5 * float(g @ p)
+            if not fresh and decrement > 0.02 * before:
+                model = None
+                continue
+            still = not decrement > 1e-28 * abs(seen.value)
+            size = self._size(at, seen)
+            goal = tight * size
+            sunk = at.sigma <= 2.0 * self.least
+            near = decrement <= min(tol * size, 0.1 * failed)
+            if near or spare < 4 or still or sunk or step >= steps:
+                enough = goal / abs(seen.value) if seen.value else tight
+                proof = problem.certify(at, seen, model.bend, enough)
+                path.append(replace(proof, steps=step))
+                failed = decrement
+                closed = proof.relative_gap <= tight and proof.gap <= max(goal, tight * proof.floor)
+                spare -= proof.relative_gap <= tol and proof.gap <= tol * max(size, proof.floor)
+                if closed or still or step >= steps or not spare:
+                    break
+            else:
+                path.append(Certificate(seen.value, seen.value - decrement, "estimate", step))
+            guess = guess and share > 0.0 and step < 8 and decrement > 0.01 * seen.value
+            moved = self._descend(at, seen, g, p, guess)
+            if moved is None and guess:  # a sample's scale is not that of all rows
+                guess = False
+                moved = self._descend(at, seen, g, p, guess)
+            if moved is None and fresh and share >= 1.0:
+                path[-1] = replace(problem.certify(at, seen, model.bend, tol), steps=step)
+                break
+            before, step = decrement, step + 1
+            if moved is None or moved[2] < 1.0:
+                share, ease, model = min(1.0, max(10.0 * share, 0.1)), min(1.0, 10.0 * ease), None
+            else:
+                fresh = False
+                if share > 0.0 or ease > 1e-4:
+                    share, ease, model = (
+                        0.1 * share * (share > 0.01),
+                        0.1 * ease * (ease > 1e-4),
+                        None,
+                    )
+            if moved is not None:
+                at, seen, _ = moved
+        # A least scale has ∂A/∂σ = 0; where there is none, σ has gone below all that tol can tell.
+        far = min(seen.value, 10.0 * self.first.sigma)
+        sunk = sunk or (seen.square < 0.99 and at.sigma < 1e-3 * far)
+        if path[-1].relative_gap > tol and (sunk or step < steps or step > 50):
+            found = limit(problem, self.least, 0.2 * tol)
+            if found is not None:  # the better point, and the better of two true bounds
+                there, proof = found
+                if proof.value < path[-1].value:
+                    at, path[-1], sunk = there, replace(path[-1], value=proof.value), True
+                path[-1] = replace(path[-1], bound=max(path[-1].bound, proof.bound))
+        return at, path, path[-1].relative_gap <= tol, sunk
+
+    def _scale(self, at: At) -> float:
+        X = double(self.few.X)
+        z = host(forward(X, at.w)) + at.b
+        if self.few.weight is not None:
+            z = z[host(self.few.weight) > 0.0]
+        return best_scale(np.abs(self.y - z), self.s, self.problem.eps)
+
+    def _size(self, at: At, seen: Seen) -> float:
+        """What the gap is measured by: A, unless outliers alone make it large."""
+        if seen.square < 0.99:
+            return min(seen.value, 10.0 * self.first.sigma)
+        return min(seen.value, 10.0 * at.sigma + self.problem.alpha * float(at.w @ at.w))
+
+    def _floor(self, seen: Seen) -> float:
+        """A smaller σ gains nothing, and r/σ loses its digits."""
+        return max(self.least, 0.2 * self.tol * min(seen.value, 10.0 * self.first.sigma))
+
+    def _begin(self) -> At:
+        """The optimum of a sample of the rows, or w = 0 where there are too few."""
+        design = self.problem.design
+        n, d = design.n_rows, design.dimension
+        rows = max(n // 8, 10 * (d + 1), 2048)
+        if not design.blocks.local:
+            rows = max(min(rows, 2**23 // (d + 1)), 2048)
+        if 3 * rows > n or not self.written:
+            return self.first
+        small = replace(self.problem, design=MatrixDesign(design.blocks.sample(rows)))
+        return _Newton(small, 0.1 * (d + 1) / rows).run(None, 30)[0]
+
+    def _model(self, at: At, seen: Seen, share: float, ease: float) -> Model:
+        # |∂A/∂σ|/σ is the curvature that log σ has and σ has not: it keeps σ positive.
+        extra = (0.5 * abs(1.0 - seen.square) + ease) / at.sigma
+        if at.sigma <= 1.01 * self._floor(seen) and seen.square < 1.0:  # σ can fall no further
+            extra = 1e6 / at.sigma
+        if not self.written:
+            return Model(_Products(self.problem, at, seen, share, extra).solve, None)
+        problem = self.problem
+        bend = problem.bend(at, self.centre, share)
+        factor = bend.factor(problem, at, extra)
+        return Model(lambda g: _solve(factor, bend.centre, problem.intercept, g), bend)
+
+    def _descend(
+        self, at: At, seen: Seen, g: Floats, p: Floats, cold: bool
+    ) -> tuple[At, Seen, float] | None:
+        """The first of the steps 1, ½, ¼ … along -p that lowers A enough; σ falls at most tenfold.
+
+        Where the value has no digits left to compare, the slope along p must shrink instead.
+        """
+        problem, slope, t = self.problem, float(g @ p), 1.0
+        noise = 1e-14 * abs(seen.value) + seen.rounding
+        least = min(self._floor(seen), at.sigma)
+        for _ in range(25):
+            there = At(at.w - t * p[:-2], at.b - t * float(p[-2]), at.sigma - t * float(p[-1]))
+            if cold:  # the scale of these residuals, by what a sample tells
+                there = replace(there, sigma=self._scale(there))
+            there = replace(there, sigma=max(there.sigma, 0.1 * at.sigma, least))
+            found = problem.evaluate(there)
+            if found.value <= seen.value - 1e-4 * t * slope:
+                return there, found, t
+            if found.value <= seen.value + noise:
+                after = abs(float(problem.gradient(there, found) @ p))
+                if after <= 0.9 * slope:
+                    return there, found, t
+                if t * slope <= noise:
+                    return None
+            t *= 0.5
+        return None
+
+
+def _solve(factor: Root | Layers, centre: Floats, intercept: bool, g: Floats) -> Floats:
+    """The factor's unknowns are those of columns about a centre, without b if there is none."""
+    d = len(centre)
+    if not intercept:
+        return np.insert(factor.solve(np.append(g[:d], g[d + 1])), d, 0.0)
+    x = factor.solve(np.append(g[:d] - centre * g[d], g[d:]))
+    x[d] -= centre @ x[:d]
+    return x
+
+
+class _Products:
+    """The Hessian known by its products with a vector, and conjugate gradients on them."""
+
+    def __init__(
+        self, problem: ScaledHuber, at: At, seen: Seen, share: float, extra: float
+    ) -> None:
+        self.problem, self.at, self.of = problem, at, problem.rows(at, share)
+        self.held: dict[int, Any] = {}
+        self.value = abs(seen.value)
+        self.extra = extra
+
+        def squares(block: Block) -> Totals:
+            X, t, m = self._row(block)
+            X2 = X.multiply(X).tocsr() if is_sparse(X) else X * X
+            return Totals(host(adjoint(X2, m)), float(m.sum()), float((m * t * t).sum()))
+
+        diagonal = self._whole(squares, np.ones(problem.design.dimension + 2))
+        self.inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+
+    def _row(self, block: Block) -> Any:
+        row = self.held.get(block.start)
+        if row is None:
+            row = self.of(block)
+            if self.problem.design.blocks.local:
+                self.held[block.start] = row
+        return row
+
+    def _whole(self, stat: Callable[[Block], Totals], u: Floats) -> Floats:
+        """(2/σ) times the sums of the rows, and what the penalty and `extra` add along u."""
+        problem = self.problem
+        w, b, sigma = problem.design.blocks.reduce(stat)
+        out = 2.0 / self.at.sigma / problem.design.weight * np.append(w, [b, sigma])
+        out[:-2] += 2.0 * problem.alpha * u[:-2]
+        out[-2] *= problem.intercept
+        out[-1] += self.extra * u[-1]
+        return out
+
+    def _times(self, u: Floats) -> Floats:
+        def stat(block: Block) -> Totals:
+            X, t, m = self._row(block)
+            q = m * (forward(X, u[:-2]) + (float(u[-2]) + float(u[-1]) * t))
+            return Totals(host(adjoint(X, q)), float(q.sum()), float(t @ q))
+
+        return self._whole(stat, u)
+
+    def solve(self, g: Floats) -> Floats:
+        """H⁻¹g by preconditioned conjugate gradients, to a share of |g| that falls with it."""
+        x, r = np.zeros_like(g), g.copy()
+        z = self.inverse * r
+        p, rz = z, float(r @ z)
+        goal = rz * max(min(1e-3, rz / max(self.value, 1e-300)), 1e-20)
+        for _ in range(1000):
+            q = self._times(p)
+            bent = float(p @ q)
+            if not bent > 0.0:
+                break
+            x = x + rz / bent * p
+            r = r - rz / bent * q
+            z = self.inverse * r
+            last, rz = rz, float(r @ z)
+            if rz <= goal:
+                break
+            p = z + rz / last * p
+        return x

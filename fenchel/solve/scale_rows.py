@@ -1,0 +1,167 @@
+"""The rows as Huber's regression sees them, and the intercept and scale that it begins with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from fenchel.convex.scale import At
+from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+
+Floats = NDArray[np.float64]
+FEW = 1024  # rows that tell where columns lie
+MOST = 2000  # rows whose own span is worth finding
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The rows as Newton's method sees them: y divided by 2^exponent, y and columns far from zero
+    moved there, and turned into as many columns as the rows span where those are fewer.
+
+    constant: the one value that y has, where an intercept can be it (or zero).
+    """
+
+    rows: Blocks
+    exponent: int
+    middle: float  # taken from y before it is divided
+    centre: Floats | None
+    basis: Floats | None
+    constant: float | None
+
+    @classmethod
+    def of(cls, blocks: Blocks, intercept: bool) -> Units:
+        low, high = blocks.reduce(_range).ends
+        constant = high if low == high and (intercept or high == 0.0) else None
+        size = max(abs(low), abs(high))
+        exponent = 0 if 1e-50 < size < 1e50 or size == 0.0 else int(np.frexp(size)[1])
+        exponent = max(min(exponent, 1000), -1000)
+        centre = _far(blocks) if intercept and not blocks.sparse else None
+        middle = 0.5 * low + 0.5 * high
+        middle = middle if intercept and abs(middle) > 16.0 * (0.5 * high - 0.5 * low) else 0.0
+        rows = blocks
+        if exponent or middle or centre is not None:
+            rows = blocks.map(lambda block: _moved(block, exponent, middle, centre))
+            constant = None if constant is None else math.ldexp(constant - middle, -exponent)
+        turned = _span(rows) if blocks.local else None
+        basis = None
+        if turned is not None:
+            basis, rows = turned
+        return cls(rows, exponent, middle, centre, basis, constant)
+
+    def inward(self, at: At) -> At:
+        w, at_zero, sigma = (
+            np.ldexp(v, -self.exponent) for v in (at.w, at.b - self.middle, at.sigma)
+        )
+        b = float(at_zero if self.centre is None else at_zero + self.centre @ w)
+        return At(w if self.basis is None else self.basis.T @ w, b, float(sigma))
+
+    def outward(self, at: At) -> At:
+        w = at.w if self.basis is None else self.basis @ at.w
+        b = at.b if self.centre is None else at.b - float(self.centre @ w)
+        with np.errstate(over="ignore"):
+            W, B, scale = (np.ldexp(v, self.exponent) for v in (w, b, at.sigma))
+        return At(W, float(B) + self.middle, float(scale))
+
+
+def _span(rows: Blocks) -> tuple[Floats, Blocks] | None:
+    """An orthonormal basis of what the rows span, and the rows in it; None where they are so many
+    that they span everything.
+
+    Directions that only the penalty holds would be lost beside the curvature of a tiny scale.
+    """
+    n, d = rows.n_rows, rows.n_cols
+    if n > min(4 * d, MOST) or 24.0 * n * d > free_memory():
+        return None
+    whole = rows.gather()
+    X, (y, s) = double(whole.X), target_of(whole)
+    keep = slice(None) if whole.weight is None else host(whole.weight) > 0.0
+    table = host((X.toarray() if is_sparse(X) else X)[keep])
+    length = np.abs(table).max(axis=0)
+    length = length[length > 0.0]
+    if len(table) == 0 or len(length) == 0 or length.max() > 1e6 * length.min():
+        return None  # a small column is no rounding
+    Q, R, order = linalg.qr(table.T, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diagonal(R))
+    rank = int((pivots > 4.0 * EPS * max(table.shape) * pivots[0]).sum())
+    if rank == d:
+        return None
+    turned = np.empty((len(table), rank))
+    turned[order] = R[:rank].T
+    return np.ascontiguousarray(Q[:, :rank]), InMemory(Block(0, turned, y, s))
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    ends: tuple[float, float]
+
+    def __add__(self, other: _Range) -> _Range:
+        (a, b), (c, d) = self.ends, other.ends
+        return _Range((min(a, c), max(b, d)))
+
+
+def _range(block: Block) -> _Range:
+    if block.y is None:
+        raise ValueError("HuberRegressor needs a target: pass y, or target= to scan")
+    y = host(block.y)
+    if block.weight is not None:
+        y = y[host(block.weight) > 0.0]
+    return _Range((float(y.min(initial=math.inf)), float(y.max(initial=-math.inf))))
+
+
+def _far(blocks: Blocks) -> Floats | None:
+    """The columns' means, where one lies so far from zero that scores would lose digits."""
+    few = host(blocks.sample(FEW).gather().X)
+    mean = few.mean(axis=0)
+    spread = np.sqrt(np.mean((few / _unit(few) - mean / _unit(few)) ** 2, axis=0)) * _unit(few)
+    return mean if (np.abs(mean) > 1e4 * spread).any() else None
+
+
+def _unit(X: Floats) -> Floats:
+    size = np.abs(X).max(axis=0)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _moved(block: Block, exponent: int, middle: float, centre: Floats | None) -> Block:
+    X = block.X
+    if centre is not None:
+        X = double(X)
+        X = X - like(centre, X)
+    y = double(block.y)
+    y = (y - middle if middle else y) * 2.0**-exponent
+    return Block(block.start, X, y, block.weight)
+
+
+def target_of(block: Block) -> tuple[Floats, Floats]:
+    y = host(double(block.y))
+    s = np.ones(len(y)) if block.weight is None else host(double(block.weight))
+    keep = s > 0.0
+    return (y[keep], s[keep]) if keep.any() else (np.zeros(1), np.ones(1))
+
+
+def median(y: Floats, s: Floats) -> float:
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(s[order])
+    return float(y[order][np.searchsorted(below, 0.5 * below[-1])])
+
+
+def best_scale(r: Floats, s: Floats, eps: float) -> float:
+    """σ with Σ s min(r/σ, ε)² = Σ s, for r ≥ 0; zero where there is none.
+
+    The left side falls from ε² to zero as σ grows, and between the corners at r/ε it is known.
+    """
+    order = np.argsort(r, kind="stable")
+    r, s = r[order], s[order]
+    unit = r[-1] if r[-1] > 0.0 else 1.0
+    inside = np.cumsum(s * (r / unit) ** 2)
+    outside = s.sum() - np.cumsum(s)
+    room = s.sum() - eps * eps * outside  # Σ s r²/σ² over the inliers
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sigma = np.where(room > 0.0, unit * np.sqrt(inside / room), np.inf)
+    fits = sigma * eps <= np.append(r[1:], np.inf)
+    return float(sigma[np.argmax(fits)]) if fits.any() else 0.0
