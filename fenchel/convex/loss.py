@@ -133,15 +133,13 @@ class Bent(Loss):
         r = z - y
         if self.width > 0.0:
             r = r - r.clip(-self.width, self.width)
-        xp = array_namespace(r)
-        low, high = self.slopes(y)
-        return xp.minimum(xp.maximum(r / (step + self.soft), like(low, r)), like(high, r))
+        return (r / (step + self.soft)).clip(*self.slopes(y))
 
     def joint(self, y: Array, t: Array) -> Array:
         """Whether a slope of the smoother loss is none of the pieces' own: the row is at a joint,
         where the curvature is 1/(step + soft)."""
         low, high = self.slopes(y)
-        inside = (t > like(low, t)) & (t < like(high, t))
+        inside = (t > low) & (t < high)
         return inside & (t != 0.0) if self.width > 0.0 else inside
 
 

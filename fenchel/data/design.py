@@ -249,7 +249,7 @@ class MatrixDesign(Design):
 class Column(list[Any]):
     """Parts of a vector or of a table in row order: `+` puts one behind the other."""
 
-    def __add__(self, other: Any) -> Column:  # type: ignore[override]
+    def __add__(self, other: Any) -> Column:
         return Column([*self, *other])
 
 

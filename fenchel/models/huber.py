@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import column_or_1d
 
 from fenchel.convex.certificate import Certificate, NotCertified
 from fenchel.convex.scale import At, ScaledHuber
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, forward
-from fenchel.models.base import host_keep, is_remote
 from fenchel.models.rank import warn_dependent
-from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
+from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
 from fenchel.solve.least_squares import least_squares
 from fenchel.solve.scale import DENSE, huber
 
@@ -29,7 +27,7 @@ class VanishingScale(UserWarning):
     """Too many rows lie on one plane for a scale to exist; the message says what to do."""
 
 
-class HuberRegressor(LinearRegressor):
+class HuberRegressor(SingleTarget):
     """Robust regression: min over (w, b, σ > 0) of Σ sᵢ(σ + σH(rᵢ/σ)) + α|w|², r = y - x·w - b.
 
     H(t) = t² for |t| ≤ ε, 2ε|t| - ε² beyond
@@ -114,9 +112,7 @@ class HuberRegressor(LinearRegressor):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
-        if y is not None and not is_remote(X):
-            y = column_or_1d(host_keep(y), warn=True)
-        blocks = target_rows(self, X, y, sample_weight)
+        blocks = single_rows(self, X, y, sample_weight)
         found = huber(
             blocks,
             float(self.epsilon),
@@ -151,12 +147,6 @@ class HuberRegressor(LinearRegressor):
         if w.shape != (blocks.n_cols,):
             return None
         return At(w, float(self.intercept_), float(self.scale_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        tags.target_tags.single_output = True
-        return tags
 
 
 def _shortest(blocks: Blocks, at: At, intercept: bool) -> At:

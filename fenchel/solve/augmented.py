@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian import Curvature, column_centre
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
-from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
+from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty, is_bounded
 from fenchel.convex.problem import Evaluation, Problem, is_free
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign, Point, in_single
@@ -183,7 +183,8 @@ class AugmentedLagrangian(Solver):
             H = _gram(problem, active, rows.centre)
             factor = Curvature((H,), rows.centre, problem.intercept, None).factor(lam)
             return -pack(problem, factor.solve(*unpack(problem, g)))
-        rough = Diagonal.of(*active.squares(problem.origin(), _one), lam, problem.intercept)
+        squares, sums, mass = active.squares(problem.origin(), _one)
+        rough = Diagonal.of(squares, sums, mass, lam, problem.intercept)
         product = active.normal(problem.origin(), _one, _times)
 
         def hessian(v: Floats) -> Floats:
@@ -309,7 +310,7 @@ def _values(problem: Problem, point: Point, stage: Stage) -> tuple[float, float,
     off = abs(stage.level) * (primal + abs(float(b))) if problem.intercept else 0.0
     if is_free(penalty):
         push = np.abs(stage.pull)
-        if isinstance(penalty, NonNegative) or penalty.positive:
+        if is_bounded(penalty):
             push = np.where(w > 0.0, push, np.maximum(-stage.pull, 0.0))
         room = float(np.abs(w).sum()) + primal / max(stage.rows.size, 1e-300)
         rest = float(push.max(initial=0.0)) * room + off

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fenchel.convex.objective import Objective
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
 from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
 from fenchel.solve.augmented import AugmentedLagrangian
+from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
@@ -25,6 +26,8 @@ def choose(problem: Objective, tol: float = 0.0) -> Solver:
     assert isinstance(problem, Problem)
     if is_kinked(problem.loss) or is_nearly_kinked(problem):
         return AugmentedLagrangian(goal=tol)
+    if isinstance(problem.penalty, NonNegative):
+        return Cone(goal=tol)
     if not isinstance(problem.penalty, L2):
         return CoordinateDescent(goal=tol)
     design = problem.design

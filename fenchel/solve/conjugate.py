@@ -165,5 +165,5 @@ def _diagonal(problem: Problem, point: Point) -> Diagonal:
         h = loss.curvature(y, z)
         return h * (1.0 - h) if isinstance(loss, Multinomial) else h
 
-    sums = [part / design.weight for part in design.squares(point, own)]
-    return Diagonal.of(*sums, ridge(problem), problem.intercept)
+    squares, sums, mass = (part / design.weight for part in design.squares(point, own))
+    return Diagonal.of(squares, sums, mass, ridge(problem), problem.intercept)

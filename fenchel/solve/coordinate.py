@@ -19,7 +19,7 @@ from fenchel.solve.model import Place
 from fenchel.solve.quadratic import Corners
 from fenchel.solve.relax import relax, slope_limit
 from fenchel.solve.shelf import Shelf, shelf_of
-from fenchel.solve.solver import Solver, State, no_table
+from fenchel.solve.solver import Solver, State, is_kinked, no_table
 
 Floats = NDArray[np.float64]
 FIRST = 128  # columns that the first working set may take in
@@ -64,7 +64,7 @@ class CoordinateDescent(Solver):
     def refuses(self, problem: Problem) -> str | None:
         if not isinstance(problem.penalty, Elastic) or is_free(problem.penalty):
             return f"CoordinateDescent needs an L1, L2 or mixed penalty, not {problem.penalty}"
-        if not math.isfinite(problem.loss.smoothness):
+        if is_kinked(problem.loss):
             return f"CoordinateDescent needs a loss without kinks, not {problem.loss}"
         if problem.targets is not None:
             return "CoordinateDescent takes one target at a time"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fenchel.convex.certificate import Certificate, NotCertified
 from fenchel.convex.objective import Objective
-from fenchel.convex.penalty import L2
+from fenchel.convex.problem import is_free
 from fenchel.data.blocks import one_blas_thread
 from fenchel.data.design import Point
 from fenchel.solve.choose import choose
@@ -126,7 +126,7 @@ class Judge:
 
     def __init__(self, problem: Objective, solver: Solver, tol: float, proof: bool) -> None:
         self.problem, self.solver, self.tol, self.proof = problem, solver, tol, proof
-        self.free = problem.penalty == L2(0.0)
+        self.free = is_free(problem.penalty)
         self.failed = float("inf")
 
     def __call__(self, state: State) -> Certificate:

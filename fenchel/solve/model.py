@@ -108,11 +108,17 @@ def _weight(loss: Loss, shelf: Shelf, at: Place, slopes: Slopes, damping: float)
     Reference: Huber, Robust Statistics (1981), section 7.8.
     """
     y, s, theta = shelf.columns.y, shelf.columns.s, slopes.theta
-    above = np.full_like(theta, loss.smoothness)
+    above = np.full_like(theta, most_curved(loss, slopes.bent))
     if isinstance(loss, Huber | ModifiedHuber):
         u = at.z - y
         np.divide(np.abs(theta), np.abs(u), out=above, where=(theta != 0.0) & (u != 0.0))
     return np.asarray(s * np.maximum(slopes.bent, damping * above))
+
+
+def most_curved(loss: Loss, bent: Floats) -> float:
+    """sup l″, or where that is infinite the largest at hand."""
+    finite = loss.smoothness < np.inf
+    return loss.smoothness if finite else float(bent.max(initial=0.0)) or 1.0
 
 
 def _schur(G: Floats, C: Floats, B: Floats, free: bool) -> Hessian:

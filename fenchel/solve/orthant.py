@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Multinomial
 from fenchel.solve.conjugate import conjugate_gradients
-from fenchel.solve.model import Place, Slopes
+from fenchel.solve.model import Place, Slopes, most_curved
 from fenchel.solve.quadratic import Corners
 from fenchel.solve.shelf import Shelf
 
@@ -32,7 +32,7 @@ def newton_inside(
     count = int(inside.sum())
     if not count:
         return None
-    least = 1e-6 * loss.smoothness
+    least = 1e-6 * most_curved(loss, slopes.bent)
 
     def opened(p: Floats) -> tuple[Floats, Any]:
         v = np.zeros_like(u)
