@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
@@ -84,6 +85,8 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         kind = "NaN" if np.isnan(labels[row]) else "infinity"
         raise ValueError(f"Input y contains {kind} at row {row}: drop that row or give it a class")
+    if labels.dtype.kind == "O":
+        _check_labels(labels)
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if weight is not None:
@@ -93,6 +96,22 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
             table[present] = np.arange(len(present))
             classes, codes = classes[present], table[codes]
     return classes, codes.astype(np.int64, copy=False)
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    """Refuses labels without an order: a missing one, or text among numbers."""
+    text = isinstance(labels[0], str) if len(labels) else False
+    for row, label in enumerate(labels):
+        if label is None or is_scalar_nan(label) or is_pandas_na(label):
+            raise ValueError(
+                f"Input y contains {label} (a missing value) at row {row}: drop that row or give "
+                "it a class"
+            )
+        if isinstance(label, str) != text:
+            raise ValueError(
+                f"Unknown label type: y mixes texts and numbers, {labels[0]!r} at row 0 and "
+                f"{label!r} at row {row}: make all labels of one kind, for example by astype(str)"
+            )
 
 
 class Labels(frozenset[Any]):

@@ -133,6 +133,8 @@ def certify(
 def _family(model: Any) -> tuple[str, str]:
     """The class that decides: the model's own, or the nearest that it inherits from this library
     or scikit-learn, and which of the two."""
+    if isinstance(model, type):
+        raise TypeError(f"certify takes a fitted model, not the class {model.__name__}: fit it")
     for kind in type(model).__mro__:
         home = kind.__module__.partition(".")[0]
         if home in ("fenchel", "sklearn"):

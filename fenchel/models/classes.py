@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _num_samples
 
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
@@ -44,7 +46,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 def class_rows(
     estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
 ) -> tuple[NDArray[Any], Blocks]:
-    """The classes and the rows with ±1 (two classes) or class codes (more) as target."""
+    """The classes and the rows with ±1 (two classes) or class codes (more) as target; a number as
+    weight stands for every row."""
+    if isinstance(sample_weight, Real):
+        rows = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
+        sample_weight = np.full(rows, float(sample_weight))
     if is_remote(X):
         return _remote(estimator, X, y, sample_weight, class_weight)
     if y is None:
@@ -132,11 +138,10 @@ def _each(class_weight: Any, classes: NDArray[Any], counts: NDArray[Any]) -> NDA
     """The weight of each class: as given, or Σs / (K sₖ) for "balanced"."""
     if class_weight == "balanced":
         return counts.sum() / (len(classes) * counts)
-    unknown = set(class_weight) - set(classes.tolist())
+    unknown = [k for k in class_weight if k not in classes.tolist()]
     if unknown:
         raise ValueError(
-            f"class_weight names {sorted(map(str, unknown))}, which are not among the classes "
-            f"{classes.tolist()}"
+            f"class_weight names {unknown}, which are not among the classes {classes.tolist()}"
         )
     negative = [k for k, v in class_weight.items() if not v >= 0]
     if negative:

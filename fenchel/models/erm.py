@@ -98,7 +98,8 @@ class ERMClassifier(LinearClassifier):
         loss such as Hinge(), or for a joint fit "multinomial" (of two classes, logistic).
     penalty : str, Penalty or None, default "l2"
         "l2", "l1", "elasticnet" (half of each) with strength `lam`, a penalty such as L1(0.1) that
-        brings its own, or None.
+        brings its own, or None. Other mixtures: ElasticNet(lam, l1_ratio) of
+        fenchel.convex.penalty, where fenchel.ElasticNet is the estimator.
     lam : float, default 0.001
         Strength of a penalty given by name.
     fit_intercept : bool, default True

@@ -51,7 +51,8 @@ class LogisticRegression(LogisticClassifier):
     Parameters
     ----------
     penalty : "l2", "l1", "elasticnet" or None
-        None, or C=inf, for no penalty. Left alone, C and l1_ratio decide.
+        None, or C=inf, for no penalty. Left alone, C and l1_ratio decide; "l1" and "l2" stand for
+        l1_ratio=1 and 0, whatever l1_ratio is.
     C : float, default 1
         Inverse strength of the penalty.
     l1_ratio : float in [0, 1], default 0

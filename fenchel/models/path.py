@@ -188,7 +188,10 @@ class LogisticRegressionCV(LogisticClassifier):
     def _ratios(self) -> Floats:
         named = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
         given = named if named is not None else 0.0 if self.l1_ratios is None else self.l1_ratios
-        ratios = np.atleast_1d(np.asarray(given, dtype=np.float64)).ravel()
+        try:
+            ratios = np.atleast_1d(np.asarray(given, dtype=np.float64)).ravel()
+        except (TypeError, ValueError):
+            ratios = np.zeros(0)
         if not len(ratios) or not ((ratios >= 0.0) & (ratios <= 1.0)).all():
             raise ValueError(f"l1_ratios must hold numbers in [0, 1], got {self.l1_ratios}")
         check_corners(self.solver, float(ratios.max()))

@@ -173,7 +173,10 @@ class ElasticNetCV(LinearRegressor):
         return self
 
     def _ratios(self) -> list[float]:
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64)).ravel()
+        try:
+            ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64)).ravel()
+        except (TypeError, ValueError):
+            ratios = np.zeros(0)
         if not len(ratios) or not ((ratios >= 0.0) & (ratios <= 1.0)).all():
             raise ValueError(f"l1_ratio must hold numbers in [0, 1], got {self.l1_ratio}")
         return [float(ratio) for ratio in ratios]

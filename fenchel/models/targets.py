@@ -52,6 +52,8 @@ def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
         rows = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
         sample_weight = np.full(rows, float(sample_weight))
     if is_remote(X):
+        if y is None:
+            _check_own_target(estimator, X)
         return rows_in(estimator, X, y, sample_weight)
     if y is None:
         raise ValueError(
@@ -67,6 +69,18 @@ def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     if blocks.dtype != np.float64 and (np.abs(target.astype(np.float64)) > top).any():
         raise ValueError(f"y holds numbers beyond {blocks.dtype}, the type of X: give X in float64")
     return blocks
+
+
+def _check_own_target(estimator: Any, X: Any) -> None:
+    """Refuses remote rows whose target is missing, or texts held as codes."""
+    name = type(estimator).__name__
+    if not isinstance(X, Blocks) or next(iter(X)).y is None:
+        raise ValueError(f"{name} needs a target: pass y, or target= to scan")
+    if X.classes is not None and X.classes.dtype.kind in "OUS":
+        raise ValueError(
+            f"{name} needs a target of numbers, but that of the table holds labels such as "
+            f"{X.classes.tolist()[0]!r}: choose another target, or a classifier"
+        )
 
 
 def set_coefficients(

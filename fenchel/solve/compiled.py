@@ -9,6 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+# Sums in any order, but infinities are what they are.
+_finite: dict[str, Any] = {**_settings, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+DEPENDENT = 1e-12  # of its square is left of a column that others make up
 
 
 @njit(**_settings)
@@ -148,3 +151,226 @@ def column_descent(
         if worst <= limit:
             break
     return worst
+
+
+@njit(**_finite)
+def _dot(x: NDArray[np.float64], y: NDArray[np.float64], k: int) -> float:
+    total = 0.0
+    for i in range(k):
+        total += x[i] * y[i]
+    return total
+
+
+@njit(**_finite)
+def factor_solve(L: NDArray[np.float64], k: int, x: NDArray[np.float64]) -> None:
+    """x := (LL')⁻¹x in the first k entries."""
+    for i in range(k):
+        x[i] = (x[i] - _dot(L[i], x, i)) / L[i, i]
+    _solve_back(L, k, x)
+
+
+@njit(**_finite)
+def _solve_back(L: NDArray[np.float64], k: int, x: NDArray[np.float64]) -> None:
+    for i in range(k - 1, -1, -1):
+        x[i] /= L[i, i]
+        row, last = L[i], x[i]
+        for j in range(i):
+            x[j] -= row[j] * last
+
+
+@njit(**_finite)
+def factor_append(
+    K: NDArray[np.float64], b: float, L: NDArray[np.float64], order: NDArray[np.int64], k: int, j: int
+) -> float:
+    """The row of j below the factor of K + b on `order`; what is left of K[j, j] + b beside it."""
+    row, left = L[k], K[j, j] + b
+    for i in range(k):
+        row[i] = (K[j, order[i]] - _dot(L[i], row, i)) / L[i, i]
+        left -= row[i] * row[i]
+    order[k] = j
+    row[k] = np.sqrt(max(left, DEPENDENT * (K[j, j] + b)))
+    return left
+
+
+@njit(**_finite)
+def factor_delete(L: NDArray[np.float64], order: NDArray[np.int64], k: int, at: int) -> None:
+    """Without one of k rows: the rows below move up, and rotations make a triangle of them."""
+    for r in range(at, k - 1):
+        order[r] = order[r + 1]
+        L[r, : r + 2] = L[r + 1, : r + 2]
+    for r in range(at, k - 1):
+        x, y = L[r, r], L[r, r + 1]
+        size = np.hypot(x, y)
+        x, y = x / size, y / size
+        L[r, r] = size
+        for i in range(r + 1, k - 1):
+            u, v = L[i, r], L[i, r + 1]
+            L[i, r] = x * u + y * v
+            L[i, r + 1] = x * v - y * u
+
+
+@njit(**_finite)
+def _enter(
+    G: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    w: NDArray[np.float64],
+    sign: NDArray[np.float64],
+    L: NDArray[np.float64],
+    order: NDArray[np.int64],
+    k: int,
+    j: int,
+    b: float,
+) -> int:
+    """j joins the factor of k columns; how many there are then.
+
+    Where those make up for the whole of column j, nothing but corners bends along the exchange of
+    it for them: it goes on until one of them, or j, is zero and leaves.
+    """
+    bend = G[j, j] + b
+    left = factor_append(G, b, L, order, k, j)
+    if left > DEPENDENT * bend:
+        return k + 1
+    q = L[k, :k].copy()
+    _solve_back(L, k, q)
+    down = slope[j]
+    for i in range(k):
+        down -= q[i] * slope[order[i]]
+    toward = sign[j] if w[j] == 0.0 else (1.0 if down <= 0.0 else -1.0)
+    t = abs(down) / left if left > 0.0 else np.inf
+    at = -1
+    for i in range(k):
+        there = -w[order[i]] / (-toward * q[i]) if toward * q[i] * sign[order[i]] > 0.0 else np.inf
+        if there < t:
+            t, at = there, i
+    if toward * sign[j] < 0.0 and abs(w[j]) <= t:
+        t, at = abs(w[j]), k
+    if t == np.inf:
+        return k
+    for i in range(k):
+        w[order[i]] -= t * toward * q[i]
+    w[j] += t * toward
+    if at == k:
+        w[j] = sign[j] = 0.0
+        return k
+    if at >= 0:
+        w[order[at]] = sign[order[at]] = 0.0
+        factor_delete(L, order, k, at)
+        k -= 1
+        factor_append(G, b, L, order, k, j)
+    return k + 1
+
+
+@njit(**_finite)
+def _follow(
+    G: NDArray[np.float64],
+    g: NDArray[np.float64],
+    w: NDArray[np.float64],
+    before: NDArray[np.float64],
+) -> float:
+    """The slopes where w is now, and how many multiplications that took."""
+    work, m = 0.0, w.size
+    for i in range(m):
+        move = w[i] - before[i]
+        if move != 0.0:
+            row = G[i]
+            for j in range(m):
+                g[j] += move * row[j]
+            before[i] = w[i]
+            work += m
+    return work
+
+
+@njit(**_finite)
+def active_descent(
+    G: NDArray[np.float64],
+    g: NDArray[np.float64],
+    w: NDArray[np.float64],
+    L: NDArray[np.float64],
+    order: NDArray[np.int64],
+    k: int,
+    rest: NDArray[np.int64],
+    a: float,
+    b: float,
+    positive: bool,
+    limit: float,
+    work: float,
+) -> None:
+    """Newton's step on the support up to the first change of sign, until it is whole; then the
+    zero that promises most joins, until none misses its subdifferential by more than the limit.
+
+    L is the factor of the first k of `order`, independent ones; the rest of the support depends on
+    those. Changes g and w, and ends within about `work` multiplications.
+
+    Reference: Osborne, Presnell and Turlach, A new approach to variable selection in least squares
+    problems, IMA J. Numer. Anal. 20 (2000).
+    """
+    m = w.size
+    sign, shut = np.sign(w), np.zeros(m, np.bool_)
+    before, slope, p = w.copy(), np.zeros(m), np.zeros(m)
+    noise, last = np.abs(g), np.inf
+    waiting, joining = rest.size, -1
+    while work > 0.0:
+        for j in range(m):
+            slope[j] = g[j] + b * w[j] + a * sign[j]
+        if waiting:
+            waiting -= 1
+            joining = rest[waiting]
+            if w[joining] != 0.0:
+                k = _enter(G, slope, w, sign, L, order, k, joining, b)
+                work -= 4.0 * k * k
+        else:
+            while k:
+                for i in range(k):
+                    p[i] = -slope[order[i]]
+                factor_solve(L, k, p)
+                work -= 4.0 * k * k
+                t, at = 1.0, -1
+                for i in range(k):
+                    if sign[order[i]] * p[i] < 0.0:
+                        there = -w[order[i]] / p[i]
+                        if there < t:
+                            t, at = there, i
+                for i in range(k):
+                    w[order[i]] += t * p[i]
+                    slope[order[i]] *= 1.0 - t
+                if at < 0:
+                    break
+                j = order[at]
+                shut[j] = shut[j] or t <= 0.0
+                w[j] = sign[j] = 0.0
+                factor_delete(L, order, k, at)
+                k -= 1
+        work -= _follow(G, g, w, before)
+        if waiting:
+            continue
+        worst = 0.0
+        for i in range(k):
+            j = order[i]
+            worst = max(worst, abs(g[j] + b * w[j] + a * sign[j]))
+        if limit < worst < 0.5 * last:  # the factor has fewer digits than the slopes
+            last = worst
+            continue
+        last, joining, most, size = np.inf, -1, 0.0, 0.0
+        for j in range(m):
+            size += abs(w[j]) * np.sqrt(G[j, j])
+        for j in range(m):
+            bend = G[j, j] + b
+            if sign[j] != 0.0 or shut[j] or bend <= 0.0:
+                continue
+            miss = (-g[j] if positive else abs(g[j])) - a
+            if miss > limit + 1e-15 * (noise[j] + size * np.sqrt(G[j, j])):
+                gain = miss * miss / bend
+                if gain > most:
+                    most, joining = gain, j
+        if joining < 0:
+            break
+        sign[joining] = 1.0 if g[joining] < 0.0 else -1.0
+        slope[joining] = g[joining] + a * sign[joining]
+        for i in range(k):
+            j = order[i]
+            slope[j] = g[j] + b * w[j] + a * sign[j]
+        count = k
+        k = _enter(G, slope, w, sign, L, order, k, joining, b)
+        work -= 4.0 * k * k + _follow(G, g, w, before)
+        if k == count and w[joining] == 0.0:
+            sign[joining], shut[joining] = 0.0, True

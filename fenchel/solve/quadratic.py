@@ -11,6 +11,9 @@ from scipy import linalg
 from fenchel.convex.penalty import Elastic
 
 Floats = NDArray[np.float64]
+ROUNDS = 12
+EASY = 3  # of those, before columns count as dependent
+WORK = 2e8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
     """argmin_u g·(u - w) + (u - w)'G(u - w)/2 + a|u|₁ + b|u|²/2, within `limit` of its slopes.
 
     G may be the corner of a larger array in C order. Coordinate descent runs for about as long as
-    a Cholesky factor of the support takes, then comes a Newton step on the support.
+    a Cholesky factor of the support takes, then comes a Newton step on the support. Where columns
+    all but depend on each other neither ends soon, and the support is changed entry by entry.
     """
     from fenchel.solve.compiled import gram_descent
 
@@ -50,16 +54,16 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
     g, w, m = g.copy(), w.copy(), len(w)
     if not m:
         return w
-    for _ in range(100):
+    for turn in range(ROUNDS):
         before = int(np.count_nonzero(w))
         epochs = 5 + before * before // (30 * m)
         gram_descent(G, g, w, a, b, positive, limit, epochs)
         if float(corners.violation(g, w).max()) <= limit:
             break
-        # Each step that a sign cuts short takes one entry off a support of dependent columns.
-        for _ in range(max(1, 600 // max(before, 1))):
-            if _leap(G, g, w, corners):
-                break
+        if turn < EASY:
+            _leap(G, g, w, corners)
+        else:
+            _exchange(G, g, w, corners, limit)
     return w
 
 
@@ -89,6 +93,26 @@ def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> bool:
     w[A] = new
     g += bent
     return t == 1.0
+
+
+def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> None:
+    """The minimum itself, but for rounding, by changes of single entries of the support."""
+    from fenchel.solve.compiled import DEPENDENT, active_descent
+
+    A, m, b = np.flatnonzero(w), len(w), corners.b
+    root = np.sqrt(np.diagonal(G)[A] + b)
+    K = G[np.ix_(A, A)] / np.multiply.outer(root, root)
+    np.fill_diagonal(K, 1.0)
+    L, order = np.empty((m, m)), np.empty(m, np.int64)
+    rank = 0
+    if len(A):
+        factor, pivots, rank, _ = linalg.lapack.dpstrf(K, tol=DEPENDENT, lower=1, overwrite_a=1)
+        A, root = A[pivots - 1], root[pivots - 1]
+        L[:rank, :rank] = root[:rank, None] * factor[:rank, :rank]
+    order[: len(A)] = A
+    work = WORK + 200.0 * m * len(A)
+    a, positive = corners.a, corners.positive
+    active_descent(G, g, w, L, order, rank, A[rank:].copy(), a, b, positive, limit, work)
 
 
 def _newton(H: Floats, b: float, slope: Floats) -> Floats | None:

@@ -337,6 +337,7 @@ def test_pipelines_and_subclasses():
         (lm.MultiTaskLasso(), "MultiTaskLasso minimises no convex"),
         (GridSearchCV(lm.Ridge(), {"alpha": [1.0]}), "certify its best_estimator_"),
         (42, "int minimises no convex"),
+        (lm.Ridge, "not the class Ridge: fit it"),
     ],
     ids=lambda v: type(v).__name__,
 )

@@ -13,10 +13,13 @@ import fenchel
 from fenchel import (
     ElasticNet,
     ElasticNetCV,
+    ERMRegressor,
     HuberRegressor,
     Lasso,
     LassoCV,
+    LeastAbsoluteDeviations,
     LinearRegression,
+    LinearSVR,
     LogisticRegression,
     LogisticRegressionCV,
     Ridge,
@@ -156,6 +159,19 @@ def test_multinomial_in_every_home(home, tmp_path) -> None:
     model = estimator.fit(there, beside)
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=2e-4)
     assert model.converged_
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [Lasso(), HuberRegressor(), LinearSVR(), LeastAbsoluteDeviations(), ERMRegressor(), Ridge()],
+)
+def test_a_regression_refuses_a_file_without_a_numeric_target(estimator, tmp_path) -> None:
+    pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["no", "yes", "no"]}).to_csv(tmp_path / "t.csv")
+    name = type(estimator).__name__
+    for target, message in (("y", " of numbers.*'no'"), (None, ": pass y")):
+        table = fenchel.scan(tmp_path / "t.csv", target=target, columns=["x"])
+        with table, pytest.raises(ValueError, match=f"{name} needs a target{message}"):
+            estimator.fit(table)
 
 
 def test_string_labels_of_a_file(tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from itertools import pairwise
 
@@ -216,7 +217,7 @@ def test_constant_column_gets_nothing() -> None:
         ({"penalty": "l1", "solver": "newton"}, "solver='newton' needs the L2 penalty or none"),
         ({"l1_ratio": 0.5, "solver": "newton-cholesky"}, "not l1_ratio=0.5: use solver='auto'"),
         ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must be a number"),
-        ({"class_weight": {5: 1.0}}, r"class_weight names \['5'\]"),
+        ({"class_weight": {5: 1.0}}, r"class_weight names \[5\]"),
     ],
 )
 def test_wrong_arguments_are_named(change, message) -> None:
@@ -238,6 +239,25 @@ def test_wrong_data_are_named() -> None:
     model = LogisticRegression().fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but LogisticRegression is expecting 6"):
         model.predict(X[:, :3])
+    for missing in (None, np.nan, pd.NA):
+        with pytest.raises(ValueError, match=r"Input y contains .* at row 1: drop that row"):
+            LogisticRegression().fit(X, np.array(["a", missing, *["b"] * 48], dtype=object))
+    with pytest.raises(ValueError, match=r"Unknown label type: y mixes texts and numbers.* row 1"):
+        LogisticRegression().fit(X, np.array(["a", 2, *["b"] * 48], dtype=object))
+
+
+def test_one_weight_for_every_row_changes_no_more_than_C() -> None:
+    X, y = table(50)
+    weighted = LogisticRegression(tol=1e-9).fit(X, y, 2.0)
+    twice = LogisticRegression(C=2.0, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, rtol=1e-3)
+
+
+def test_verbose_shows_the_gap_without_rich(monkeypatch, capsys) -> None:
+    X, y = table(50)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    LogisticRegression(verbose=1).fit(X, y)
+    assert "step 1: objective" in capsys.readouterr().err
 
 
 def test_missing_the_gap_is_said() -> None:

@@ -102,6 +102,8 @@ def test_cross_validation_over_ratios_agrees_with_sklearn(classes) -> None:
     np.testing.assert_array_equal(ours.l1_ratios_, [0.0, 0.5, 1.0])
     with pytest.raises(ValueError, match=r"l1_ratios must hold numbers in \[0, 1\]"):
         LogisticRegressionCV(l1_ratios=[0.5, 2.0]).fit(X, y)
+    with pytest.raises(ValueError, match=r"l1_ratios must hold numbers in \[0, 1\], got \['a'\]"):
+        LogisticRegressionCV(l1_ratios=["a"]).fit(X, y)
     with pytest.raises(ValueError, match="use solver='auto'"):
         LogisticRegressionCV(l1_ratios=[0.5], solver="newton-cg").fit(X, y)
     assert LogisticRegressionCV(Cs=[0.1], penalty="l1", cv=3).fit(X, y).l1_ratio_ == 1.0

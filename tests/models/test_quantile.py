@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import QuantileRegressor as TheirQuantile
+from sklearn.metrics import d2_pinball_score
 
 from fenchel import LeastAbsoluteDeviations, QuantileRegressor
 
@@ -78,7 +79,7 @@ def test_least_absolute_deviations_is_the_median():
     assert np.allclose(again.predict(X), model.predict(X), rtol=1e-3)
 
 
-@pytest.mark.parametrize("quantile", [0.0, 1.0, -0.1, 1.5, [0.5, 1.0], [], [[0.5]], [0.2, 0.2]])
+@pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5, [0.5, 1.0], [], [[0.5]], [0.2, 0.2], ["a"]])
 def test_quantiles_outside_the_open_interval_are_refused(quantile):
     with pytest.raises(ValueError, match="quantile"):
         QuantileRegressor(quantile=quantile).fit(X, Y)
@@ -87,3 +88,10 @@ def test_quantiles_outside_the_open_interval_are_refused(quantile):
 def test_negative_alpha_is_refused():
     with pytest.raises(ValueError, match="'alpha' parameter"):
         LeastAbsoluteDeviations(alpha=-1.0).fit(X, Y)
+
+
+def test_the_score_of_several_quantiles_is_their_mean():
+    each = [QuantileRegressor(quantile=q, alpha=0.1).fit(X, Y).predict(X) for q in (0.2, 0.7)]
+    both = QuantileRegressor(quantile=[0.2, 0.7], alpha=0.1).fit(X, Y)
+    d2 = [d2_pinball_score(Y, z, alpha=q) for z, q in zip(each, (0.2, 0.7), strict=True)]
+    assert both.score(X, Y) == pytest.approx(np.mean(d2), rel=1e-4)

@@ -151,6 +151,7 @@ def test_sparse_rows_and_targets_of_any_size():
     [
         ({"l1_ratio": [0.5, 1.5]}, r"l1_ratio must hold numbers in \[0, 1\]"),
         ({"l1_ratio": []}, r"l1_ratio must hold numbers in \[0, 1\]"),
+        ({"l1_ratio": ["a"]}, r"l1_ratio must hold numbers in \[0, 1\], got \['a'\]"),
         ({"l1_ratio": -1.0}, "'l1_ratio' parameter of ElasticNetCV"),
         ({"l1_ratio": 0.0}, "l1_ratio=0 has no largest alpha"),
         ({"alphas": [1.0, -2.0]}, r"alphas\[1\]"),

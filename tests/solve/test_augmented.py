@@ -146,3 +146,19 @@ def test_refusals_say_why():
     reason = AugmentedLagrangian().refuses(problem_of(Logistic(), L2(1.0), X, y))
     assert reason is not None and "straight pieces" in reason
     assert isinstance(choose(problem_of(Hinge(), L1(0.1), X, y)), AugmentedLagrangian)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_rows_left_out_and_rough_copies_change_nothing(loss, monkeypatch):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((6000, 30)) @ rng.standard_normal((30, 30)) + 1.0
+    y = X @ rng.standard_normal(30) + rng.standard_t(2, 6000)
+    s = rng.random(6000) * (rng.random(6000) < 0.9)
+    for penalty in (L2(1e-3), L2(0.0)):
+        found = []
+        for limit in (1000, 10**12):
+            monkeypatch.setattr("fenchel.solve.stage.SINGLE", limit)
+            found.append(minimise(problem_of(loss, penalty, X, y, s), tol=1e-7, max_steps=300))
+        one, two = (solution.certificate for solution in found)
+        assert found[0].converged and found[1].converged
+        assert one.value >= two.bound * (1 - 1e-12) and two.value >= one.bound * (1 - 1e-12)

@@ -1,0 +1,250 @@
+"""One smooth problem on the way to a kinked one: the loss's Moreau envelope about multipliers θ.
+
+Rows that lie far from every joint keep the slope of their piece, whatever a step does. They enter
+as one linear function, and Newton's steps are made with the others alone; a look at all rows
+follows, so that nothing depends on which were left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.hessian import column_centre
+from fenchel.convex.loss import Bent
+from fenchel.convex.margin import Hinge
+from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded
+from fenchel.convex.problem import Problem, is_free
+from fenchel.data.design import MatrixDesign, Point, in_single
+from fenchel.solve.quadratic import Corners
+
+Floats = NDArray[np.float64]
+SINGLE = 2**21  # entries of a table that is worth a copy in float32
+NEAR = 12  # one row in so many is kept near
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """The rows left out, each on the straight piece of its slope t: Σ s l = pull·w + level b + rest
+    and Σ s l*(y, t) = fall."""
+
+    pull: Floats
+    level: float
+    rest: float
+    fall: float
+
+    @classmethod
+    def none(cls, d: int) -> Far:
+        return cls(np.zeros(d), 0.0, 0.0, 0.0)
+
+    def rise(self, point: Point) -> float:
+        return float(self.pull @ point[0]) + self.level * float(point[1]) + self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the driver holds of every row: its target, and its weight, of sum one.
+
+    table: the rows that passes are made over, in float32 as long as that is good enough.
+    """
+
+    y: Floats
+    s: Floats
+    centre: Floats
+    size: float
+    table: MatrixDesign
+    far: Far = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the work on one smooth problem stands.
+
+    z: scores; t: the envelope's slopes there; pull, level: Φ*(st) and Σst; rise: Σ s l, the loss
+    itself; fall: Σ s l*(y, t), both of the rows in hand.
+    """
+
+    rows: Rows
+    theta: Floats
+    mu: float
+    z: Floats
+    t: Floats
+    pull: Floats
+    level: float
+    rise: float
+    fall: float
+    tried: int = 0
+    idle: int = 0  # how many times in a row new multipliers gave no better gap
+    best: float = math.inf
+
+
+def is_large(problem: Problem) -> bool:
+    """Whether the table is worth a rough copy, or to be left in part, under a smooth penalty."""
+    smooth = isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0
+    return smooth and problem.design.n_rows * problem.design.dimension > SINGLE
+
+
+def rows_of(problem: Problem) -> Rows:
+    """What the driver is to hold."""
+    design = problem.design
+    assert isinstance(design, MatrixDesign)
+    y = design.each(problem.origin(), lambda y, z: y)
+    s = design.weights() / design.weight
+    few = design.blocks.sample(256).gather().X
+    size = math.sqrt(float((few * few).sum()) / max(few.shape[0], 1))
+    # float32 halves the bytes of every pass, and a proof in float64 follows. A dual that must be
+    # met exactly, or to the corner of a penalty, needs more digits.
+    plain = design.blocks.local and not design.blocks.sparse and is_large(problem)
+    table = MatrixDesign(in_single(design.blocks)) if plain else design
+    return Rows(y, s, column_centre(problem), size, table, Far.none(design.dimension))
+
+
+def stage_at(
+    problem: Problem, rows: Rows, theta: Floats, mu: float, z: Floats, t: Floats | None = None
+) -> Stage:
+    """One pass: the stage at scores z, about the multipliers θ."""
+    loss = problem.loss
+    assert isinstance(loss, Bent)
+    t = loss.yosida(rows.y, z + mu * theta, mu) if t is None else t
+    pull, level = rows.table.pull(rows.s * t)
+    rise = float(rows.s @ loss.value(rows.y, z))
+    fall = float(rows.s @ loss.conjugate(rows.y, t))
+    far = rows.far
+    return Stage(rows, theta, mu, z, t, pull + far.pull, level + far.level, rise, fall)
+
+
+def near_stage(problem: Problem, point: Point, stage: Stage) -> Stage | None:
+    """The stage with the rows alone that are nearest to a joint; None where that saves little."""
+    loss, rows = problem.loss, stage.rows
+    assert isinstance(loss, Bent)
+    n, step = len(rows.y), stage.mu + loss.soft
+    joint = loss.joint(rows.y, stage.t)
+    room = n // NEAR
+    # Far from the optimum a step goes too far for any row to be left out.
+    early = stage.best > 0.01 * abs(stage.rise) or not is_large(problem)
+    if early or stage.tried > 2 or 2 * np.count_nonzero(joint) > room:
+        return None
+    r = stage.z + stage.mu * stage.theta - rows.y
+    dead = r - r.clip(-loss.width, loss.width)
+    # How far a score must move for its slope to change: to the end of its own piece.
+    away = np.where(stage.t == 0.0, loss.width - np.abs(r), np.abs(dead - step * stage.t))
+    if loss.width == 0.0:
+        away = np.abs(dead - step * stage.t)
+    away[joint] = -1.0
+    chosen = np.zeros(n, bool)
+    chosen[np.argpartition(away, room)[:room]] = True
+    others = ~chosen & (rows.s > 0.0)
+    s, t, y, z = rows.s[others], stage.t[others], rows.y[others], stage.z[others]
+    table = rows.table.bent(chosen.astype(np.float64))
+    here = rows.s[chosen] * stage.t[chosen]
+    pull, level = table.pull(here)
+    pull, level = stage.pull - pull, stage.level - level
+    rise = float(s @ loss.value(y, z))
+    # On its piece a loss is t z plus a number; between the value and that lies what is no score's.
+    rest = rise - float(pull @ point[0]) - level * float(point[1])
+    far = Far(pull, level, rest, float(s @ loss.conjugate(y, t)))
+    few = replace(rows, y=rows.y[chosen], s=rows.s[chosen], table=table, far=far)
+    inside = stage_at(problem, few, stage.theta[chosen], stage.mu, stage.z[chosen])
+    return replace(inside, tried=stage.tried, idle=stage.idle, best=stage.best)
+
+
+def separates(problem: Problem, stage: Stage) -> float:
+    """What to multiply (w, b) by for no loss at all, where nothing holds a plane that separates."""
+    if not isinstance(problem.loss, Hinge) or not is_free(problem.penalty):
+        return 0.0
+    rows = stage.rows
+    least = float((rows.y * stage.z)[rows.s > 0.0].min())
+    return (1.0 + 1e-9) / least if least > 0.0 else 0.0
+
+
+def values(problem: Problem, point: Point, stage: Stage) -> tuple[float, float, float]:
+    """P, D at the slopes, and how much of their difference the smooth problem can still win.
+
+    Where the intercept is free, D pays for Σst that is not yet zero.
+    """
+    penalty, inner, (w, b) = problem.penalty, problem.design.inner, point
+    far = stage.rows.far
+    primal = stage.rise + far.rise(point) + penalty.value(w, inner)
+    off = abs(stage.level) * (primal + abs(float(b))) if problem.intercept else 0.0
+    if is_free(penalty):
+        push = np.abs(stage.pull)
+        if is_bounded(penalty):
+            push = np.where(w > 0.0, push, np.maximum(-stage.pull, 0.0))
+        room = float(np.abs(w).sum()) + primal / max(stage.rows.size, 1e-300)
+        rest = float(push.max(initial=0.0)) * room + off
+        return primal, -stage.fall - far.fall - rest, rest
+    rows, fall = stage.rows, stage.fall + far.fall
+    shrink = penalty.shrink(-stage.pull)
+    if shrink < 1.0:  # l* of a piece's own slope is linear in it, as long as it is not negative
+        fall = float(rows.s @ problem.loss.conjugate(rows.y, shrink * stage.t)) + shrink * far.fall
+    dual = -fall - penalty.conjugate(-shrink * stage.pull, inner) - off
+    blur = stage.rise + stage.fall - float(rows.s @ (stage.z * stage.t))
+    return primal, dual, max(primal - dual - blur, 0.0)
+
+
+def search(problem: Problem, point: Point, v: Point, dz: Floats, stage: Stage) -> float:
+    """The length at which the slope along v vanishes: Newton between two bounds.
+
+    Under corners the model's own optimum, length one, is the farthest to go.
+    """
+    loss, rows, mu = problem.loss, stage.rows, stage.mu
+    assert isinstance(loss, Bent)
+    base, along = stage.z + mu * stage.theta, rows.s * dz
+    corners, (w, p) = corners_of(problem.penalty), (point[0], v[0])
+    smooth = isinstance(problem.penalty, L2)
+    square = corners.b * float(p @ p)
+    pushed = float(rows.far.pull @ p) + rows.far.level * float(v[1])
+
+    def slope(x: float) -> tuple[float, float]:
+        at = base + x * dz
+        t = loss.yosida(rows.y, at, mu)
+        bent = loss.joint(rows.y, t)
+        u = w + x * p
+        tilt = corners.b * float(u @ p)
+        if corners.a > 0.0:  # at a corner the slope of what lies ahead
+            tilt += corners.a * float(p @ np.where(u == 0.0, np.sign(p), np.sign(u)))
+        return float(along @ t) + pushed + tilt, float(along @ (bent * dz)) / (
+            mu + loss.soft
+        ) + square
+
+    first = abs(slope(0.0)[0])
+    low, high, x = 0.0, math.inf if smooth else 1.0, 1.0
+    for _ in range(60):
+        here, bend = slope(x)
+        if abs(here) <= 0.1 * first or (here < 0.0 and x >= high):
+            return x
+        if here < 0.0:
+            low = x
+        else:
+            high = x
+        x = x - here / bend if bend > 0.0 else math.inf
+        if not low < x < high or x > 1e3 * (low + 1.0):
+            x = 0.5 * (low + high) if 0.0 < low < high < math.inf else 0.1 * high
+            x = x if high < math.inf else 2.0 * low + 1.0
+        if high - low <= 1e-12 * high:  # a kink of the penalty
+            break
+    return low
+
+
+def first_mu(problem: Problem, rows: Rows, z: Floats, near: bool) -> float:
+    """A μ of the size of the losses; from a point near the optimum, one that bends few rows."""
+    loss, n = problem.loss, len(z)
+    assert isinstance(loss, Bent)
+    low, high = loss.slopes(rows.y[:1])
+    steep = max(float(np.max(high)), -float(np.min(low)))
+    mu = max(float(rows.s @ loss.value(rows.y, z)) / steep**2, 1e-300)
+    wanted = min(3 * (problem.design.dimension + 1), n // 2)
+    for _ in range(20 if near else 0):
+        t = loss.yosida(rows.y, z, 0.5 * mu)
+        if np.count_nonzero(loss.joint(rows.y, t)) < wanted or mu < loss.soft:
+            break
+        mu *= 0.5
+    return mu
+
+
+def corners_of(penalty: Penalty) -> Corners:
+    """The penalty's corners, one entry at a time."""
+    return Corners.of(penalty) if isinstance(penalty, Elastic) else Corners(0.0, 0.0, True)
