@@ -180,7 +180,12 @@ def _solve_back(L: NDArray[np.float64], k: int, x: NDArray[np.float64]) -> None:
 
 @njit(**_finite)
 def factor_append(
-    K: NDArray[np.float64], b: float, L: NDArray[np.float64], order: NDArray[np.int64], k: int, j: int
+    K: NDArray[np.float64],
+    b: float,
+    L: NDArray[np.float64],
+    order: NDArray[np.int64],
+    k: int,
+    j: int,
 ) -> float:
     """The row of j below the factor of K + b on `order`; what is left of K[j, j] + b beside it."""
     row, left = L[k], K[j, j] + b

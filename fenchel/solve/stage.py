@@ -206,15 +206,24 @@ def search(problem: Problem, point: Point, v: Point, dz: Floats, stage: Stage) -
         tilt = corners.b * float(u @ p)
         if corners.a > 0.0:  # at a corner the slope of what lies ahead
             tilt += corners.a * float(p @ np.where(u == 0.0, np.sign(p), np.sign(u)))
-        return float(along @ t) + pushed + tilt, float(along @ (bent * dz)) / (
-            mu + loss.soft
-        ) + square
+        bend = float(along @ (bent * dz)) / (mu + loss.soft)
+        return float(along @ t) + pushed + tilt, bend + square
+
+    def height(x: float) -> float:
+        at = base + x * dz
+        t = loss.yosida(rows.y, at, mu)
+        value = float(rows.s @ (loss.value(rows.y, at - mu * t) + (0.5 * mu) * t * t))
+        u = w + x * p
+        return value + x * pushed + corners.value(u)
 
     first = abs(slope(0.0)[0])
     low, high, x = 0.0, math.inf if smooth else 1.0, 1.0
     for _ in range(60):
         here, bend = slope(x)
-        if abs(here) <= 0.1 * first or (here < 0.0 and x >= high):
+        if here <= 0.0 and (here >= -0.1 * first or x >= high):
+            return x
+        # Beyond the least the slope may stay small for long.
+        if 0.0 < here <= 0.1 * first and height(x) <= height(low):
             return x
         if here < 0.0:
             low = x
