@@ -12,6 +12,14 @@ _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy
 
 
 @njit(**_settings)
+def beyond(r: float, width: float) -> float:
+    """What of r lies outside [-width, width]."""
+    if r > width:
+        return r - width
+    return r + width if r < -width else 0.0
+
+
+@njit(**_settings)
 def ascend(
     data: NDArray[Any],
     indices: NDArray[Any],
@@ -43,13 +51,7 @@ def ascend(
         z = level
         for q in range(lo, hi):
             z += data[q] * w[indices[q]]
-        r = z - kinks[i]
-        if r > width:
-            r -= width
-        elif r < -width:
-            r += width
-        else:
-            r = 0.0
+        r = beyond(z - kinks[i], width)
         old = theta[i]
         if (old == high[i] and r > limit) or (old == low[i] and r < -limit):
             count -= 1
@@ -57,13 +59,7 @@ def ascend(
             order[count] = i
             continue
         place += 1
-        v = z + mu[i] * old - kinks[i]
-        if v > width:
-            v -= width
-        elif v < -width:
-            v += width
-        else:
-            v = 0.0
+        v = beyond(z + mu[i] * old - kinks[i], width)
         new = min(max(v / mu[i], low[i]), high[i]) if mu[i] > 0.0 else old
         if new != old:
             worst = max(worst, abs(r))
