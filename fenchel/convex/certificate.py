@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,6 +13,19 @@ Kind = Literal["duality", "sdp", "spectral", "eigen", "stationary", "exact", "es
 
 class NotCertified(UserWarning):
     """The fit stopped before its certificate closed; the message says what was reached."""
+
+
+def warn_outside(message: str, kind: type[Warning] = NotCertified) -> None:
+    """A warning that points at the line which called this library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_inner(frame.f_back.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level + 1)
+
+
+def _is_inner(module: str) -> bool:
+    inner = ("fenchel", "sklearn", "contextlib", "concurrent", "threading")
+    return module.partition(".")[0] in inner
 
 
 @dataclass(frozen=True, slots=True)

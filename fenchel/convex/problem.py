@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Distance
-from fenchel.convex.loss import Loss
+from fenchel.convex.loss import Bent, Loss
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
@@ -193,16 +193,18 @@ class Problem(Objective):
 
     def tally(self) -> Tally:
         """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and what rounding means here: EPS
-        of the loss at the mean target, where the fit explains all, and less of that at zero."""
+        of the loss at the mean target, where the fit explains all, and less of that at zero;
+        16√EPS for a loss that grows like the residual itself."""
         loss, middle = self.loss, self.middle
         distance = isinstance(loss, Distance)
+        tiny = 16.0 * EPS**0.5 if isinstance(loss, Bent) and loss.soft == 0.0 else EPS
 
         def sums(y: Array, z: Array, value: Array, theta: Array, s: Array | None) -> Totals:
             mass = float(z.shape[0]) if s is None else float(array_namespace(s).sum(s))
             floor = EPS * EPS * mass
             if distance:
                 raw, nothing = _sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
-                floor = EPS * (_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
+                floor = tiny * (_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
             # Σ sθ = 0 allows any shift of y in l* = φ*(θ) + yθ, and this one saves the digits of a
             # target far from zero.
             y = y - like(middle, z) if distance else y

@@ -305,6 +305,9 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     reach = 11.0 * found.far + (0.0 if setting.given else found.rest)
     if setting.given and isinstance(problem.loss, Bent) and isinstance(problem.loss, Distance):
         reach = found.far + _farthest(problem, value / total)
+    elif setting.given and isinstance(problem.loss, Bent):
+        # A margin of one is a score of one, which a light row makes a long way in the frame.
+        reach += 1.0 / math.sqrt(_least_share(problem))
     if isinstance(problem.loss, Square | SquareMargin):
         whole = (value + dual) / total + problem.penalty.value(point[0], problem.design.inner)
         slack = max(whole + owed + found.rest * found.far, 0.0)
@@ -336,7 +339,14 @@ def _farthest(problem: Problem, value: float) -> float:
     s = design.weights() / design.weight
     y = design.each(problem.origin(), lambda y, z: y[:, 0])
     apart = value / m + loss.width + 0.5 * loss.soft * max(-float(low), float(high))
-    return (apart + float(s @ np.abs(y - problem.middle))) / math.sqrt(s[s > 0.0].min())
+    return (apart + float(s @ np.abs(y - problem.middle))) / math.sqrt(_least_share(problem))
+
+
+def _least_share(problem: Problem) -> float:
+    """The least weight of a row that has any, of weights that sum to one."""
+    assert isinstance(problem.design, MatrixDesign)
+    s = problem.design.weights()
+    return float(s[s > 0.0].min()) / problem.design.weight
 
 
 def _ridge(problem: Problem) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.loss import Bent
+from fenchel.convex.margin import Margin, ModifiedHuber, SquaredHinge
 from fenchel.convex.multiclass import Multinomial
-from fenchel.convex.problem import Problem
+from fenchel.convex.problem import Problem, is_free
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.convoy import Convoy
@@ -19,6 +22,7 @@ from fenchel.data.design import Point
 from fenchel.models.classes import against, one_against
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
+from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.models.targets import set_coefficients
 from fenchel.solve.minimise import Solution, minimise
 from fenchel.solve.ridge import summed
@@ -28,26 +32,49 @@ Build = Callable[[Blocks], Problem]
 
 
 def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> Solution:
-    """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows."""
+    """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows.
+
+    Without a penalty a plane that separates the classes ends it: the loss vanishes on a longer one,
+    or falls for ever.
+    """
+    found: list[Separation] = []
+    free = is_free(problem.penalty) and isinstance(problem.loss, Margin | Multinomial)
+
+    def callback(step: int, point: Point, certificate: Certificate) -> bool:
+        show(step, point, certificate)
+        if free and not isinstance(problem.loss, Bent):
+            found.extend(seek(problem, point, step))
+        return bool(found)
+
     with watch(estimator.verbose, estimator.tol) as show:
         solution = minimise(
             problem,
             tol=estimator.tol,
             max_steps=estimator.max_iter,
             start=start,
-            callback=show,
+            callback=callback,
         )
+    if found and isinstance(problem.loss, SquaredHinge | ModifiedHuber) and found[0].complete:
+        w, b = found[0].direction
+        point = ((1.0 + 1e-9) * w, (1.0 + 1e-9) * b)
+        proved = replace(problem.certify(point), steps=solution.steps)
+        return replace(solution, point=point, certificate=proved, converged=True)
+    if found:
+        return warn_separated(estimator, problem, solution, found[0])
     return in_precision(problem, solution, dtype, estimator.tol)
 
 
-def fit_planes(estimator: Any, blocks: Blocks, build: Build, factor: float = 1.0) -> None:
+def fit_planes(
+    estimator: Any, blocks: Blocks, build: Build, factor: float = 1.0, scaling: float | None = None
+) -> None:
     """One plane for two classes; for more one joint fit, or each class against the rest.
 
-    factor: the estimator's objective over the house's.
+    factor: the estimator's objective over the house's; scaling: the constant column, the last,
+    that stands for the intercept, if any.
     """
     K, dtype = len(estimator.classes_), blocks.dtype
     joint = isinstance(build(blocks).loss, Multinomial)
-    starts = _starts(estimator, blocks.n_cols, K, joint)
+    starts = _starts(estimator, blocks.n_cols, K, joint, scaling)
     if joint or K == 2:
         problem = build(blocks)
         solutions = [solve(estimator, problem, starts[0], dtype)]
@@ -70,12 +97,20 @@ def fit_planes(estimator: Any, blocks: Blocks, build: Build, factor: float = 1.0
     _record(estimator, solutions, factor)
 
 
-def fit_line(estimator: Any, blocks: Blocks, problem: Problem, factor: float = 1.0) -> None:
-    """One plane for a real target."""
+def fit_line(
+    estimator: Any,
+    blocks: Blocks,
+    problem: Problem,
+    factor: float = 1.0,
+    scaling: float | None = None,
+) -> None:
+    """One plane for a real target; factor and scaling as in `fit_planes`."""
     start = None
     if estimator.warm_start and "coef_" in vars(estimator):
-        w = host(np.asarray(estimator.coef_))
-        start = (w, float(estimator.intercept_)) if w.shape == (blocks.n_cols,) else None
+        w, b = host(np.asarray(estimator.coef_)), np.asarray(estimator.intercept_)
+        if w.ndim == 1 and b.ndim == 0:
+            w, b = _held(w, b, scaling)
+            start = (w, float(b)) if w.shape == (problem.design.dimension,) else None
     solution = solve(estimator, problem, start, blocks.dtype)
     w, b = solution.point
     set_coefficients(estimator, w[:, None], np.array([b]), True, blocks.dtype, ravel=True)
@@ -92,12 +127,22 @@ def _record(estimator: Any, solutions: Sequence[Solution], factor: float) -> Non
     estimator.n_iter_ = max(s.steps for s in solutions)
 
 
-def _starts(estimator: Any, d: int, K: int, joint: bool) -> list[Point | None]:
+def _held(W: Floats, b: Floats, scaling: float | None) -> tuple[Floats, Floats]:
+    """The intercept as the coefficient of a constant column, where one stands for it."""
+    if scaling is None:
+        return W, b
+    return np.concatenate([W, b[..., None] / scaling], axis=-1), 0.0 * b
+
+
+def _starts(
+    estimator: Any, d: int, K: int, joint: bool, scaling: float | None
+) -> list[Point | None]:
     """The last fit's planes, where they are wanted and have the shape of these."""
     planes = 1 if K == 2 else K
     if not estimator.warm_start or "coef_" not in vars(estimator):
         return [None] * planes
     W, b = host(np.asarray(estimator.coef_)), host(np.asarray(estimator.intercept_)).ravel()
+    W, b = _held(W, b, scaling)
     if W.shape != (planes, d):
         return [None] * planes
     if joint:

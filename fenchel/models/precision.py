@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.objective import Objective
 from fenchel.data.design import Point
 from fenchel.solve.minimise import Solution
@@ -37,10 +36,8 @@ def rounded(
     final = replace(proof, value=problem.evaluate(point, exact=True).value)
     closed = final.relative_gap <= tol
     if not closed:
-        warnings.warn(
+        warn_outside(
             f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "
-            f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol.",
-            NotCertified,
-            stacklevel=5,
+            f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol."
         )
     return point, final, closed

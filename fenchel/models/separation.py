@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from fenchel.convex.certificate import NotCertified
+from fenchel.convex.certificate import warn_outside
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array, double, host
 from fenchel.data.blocks import Totals
@@ -148,11 +147,12 @@ def warn_separated(
         if found.complete
         else f"quasi-completely: {found.touching} rows lie on the plane, the others beyond it"
     )
-    warnings.warn(
+    remedy = "Give it a penalty."
+    if "C" in estimator.get_params():
+        remedy = "separation_ holds the direction that proves it. Set a finite C."
+    warn_outside(
         f"the classes are separated {how} (columns {', '.join(shown)}{more}), so without a penalty "
-        "no finite optimum exists; separation_ holds the direction that proves it. Set a finite C.",
-        NotCertified,
-        stacklevel=4,
+        f"no finite optimum exists. {remedy}"
     )
     point = found.direction if found.complete else solution.point
     certificate = problem.evaluate(point, exact=True)

@@ -163,7 +163,13 @@ class LinearSVC(LinearClassifier):
         rows = held_rows(self, blocks)
         factor = float(self.C) * total_weight(blocks)
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
-        fit_planes(self, rows, lambda b: problem_on(self, b, loss, self.penalty, factor), factor)
+        fit_planes(
+            self,
+            rows,
+            lambda b: problem_on(self, b, loss, self.penalty, factor),
+            factor,
+            self.intercept_scaling if is_held(self) else None,
+        )
         if is_held(self):
             _release(self)
         return self
@@ -242,7 +248,7 @@ class LinearSVR(SingleTarget):
         loss, times = svr_loss(self)
         factor = times * float(self.C) * total_weight(blocks)
         problem = problem_on(self, held_rows(self, blocks), loss, "l2", factor)
-        fit_line(self, blocks, problem, factor)
+        fit_line(self, blocks, problem, factor, self.intercept_scaling if is_held(self) else None)
         if is_held(self):
             _release(self)
         return self

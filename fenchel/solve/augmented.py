@@ -23,13 +23,14 @@ from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import Diagonal, conjugate_gradients
 from fenchel.solve.dual.ascent import dual_ascent
-from fenchel.solve.line import is_double, pack, unpack
+from fenchel.solve.line import pack, unpack
 from fenchel.solve.quadratic import settle
 from fenchel.solve.solver import Solver, State, no_table
 from fenchel.solve.stage import (
     Rows,
     Stage,
     corners_of,
+    exact_table,
     first_mu,
     near_stage,
     rows_of,
@@ -158,12 +159,16 @@ class AugmentedLagrangian(Solver):
         mu = stage.mu * (0.3 if stage.tried < 5 else 0.6 if stage.tried < 10 else 1.0)
         mu = max(mu, min(1e-9 * abs(primal), stage.mu))
         rows, z = stage.rows, stage.z
-        if idle > 1 and (rows.table is not problem.design or not is_double(problem)):
-            assert isinstance(problem.design, MatrixDesign)
-            rows, z = replace(rows, table=problem.design), problem.design.each(point, _score)
+        if idle > 1 and rows.table.blocks.dtype != np.float64:
+            rows, z = replace(rows, table=exact_table(problem)), problem.design.each(point, _score)
         new = stage_at(problem, rows, stage.t, mu, z)
         new = replace(new, idle=idle, best=min(gap, stage.best))
-        return State(point, seen, max(gap, 0.0), idle > 20, new, stage.t)
+        close = 1e-3 * self.goal * abs(primal)
+        if is_free(problem.penalty) and gap > close and idle == 0:
+            gap = math.inf  # a corner of a polyhedron is few steps away: go there
+        # All rows explained but for rounding: the floor of the certificate will say so.
+        exact = primal <= 1e-11 * rows.spread
+        return State(point, seen, max(gap, 0.0), idle > 20 or exact, new, stage.t)
 
     def _direction(self, problem: Problem, point: Point, stage: Stage) -> Floats:
         """The step to the optimum of the envelope's quadratic model, penalty included."""

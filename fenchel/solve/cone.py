@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import ElasticNet, is_bounded
 from fenchel.convex.problem import Problem, is_free
 from fenchel.data.design import MatrixDesign, Point
@@ -25,6 +26,11 @@ class Cone(Solver):
     def refuses(self, problem: Problem) -> str | None:
         if not (is_free(problem.penalty) and is_bounded(problem.penalty)):
             return f"Cone is for the constraint w ≥ 0, not {problem.penalty}"
+        if isinstance(problem.loss, Multinomial):
+            return (
+                f"{problem.penalty} does not go with {problem.loss}: use a little L1 with "
+                "positive=True, or a loss that sets each class against the rest"
+            )
         return CoordinateDescent().refuses(replace(problem, penalty=ElasticNet(1.0, 0.0, True)))
 
     def init(self, problem: Problem, start: Point | State | None) -> State:

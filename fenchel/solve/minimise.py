@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fenchel.convex.certificate import Certificate, NotCertified
+import numpy as np
+
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.objective import Objective
+from fenchel.convex.penalty import is_bounded
 from fenchel.convex.problem import is_free
 from fenchel.data.blocks import one_blas_thread
 from fenchel.data.design import Point
@@ -80,7 +82,7 @@ def minimise(
     state: State | None = None
     outcome, step, converged = "", 0, False
     try:
-        state = solver.init(problem, start)  # type: ignore[arg-type]
+        state = solver.init(problem, _allowed(problem, start))  # type: ignore[arg-type]
         while True:
             certificate = replace(judge(state), steps=step, seconds=time.perf_counter() - begun)
             history.append(certificate)
@@ -110,15 +112,29 @@ def minimise(
         converged = final.relative_gap <= tol
         history[-1:] = [final]
         if not converged and outcome != "stopped by the callback":
-            warnings.warn(
+            remedy = "Raise max_iter, loosen tol, or scale the columns."
+            if state.stuck:
+                remedy = "Scale the columns or loosen tol."
+            warn_outside(
                 f"{outcome}: relative duality gap {final.relative_gap:.2g} after {step} steps, "
-                f"asked tol={tol:.2g}. Raise max_iter, loosen tol, or scale the columns.",
-                NotCertified,
-                stacklevel=3,
+                f"asked tol={tol:.2g}. {remedy}"
             )
     seconds = time.perf_counter() - begun
     final = replace(history[-1], seconds=seconds)
     return Solution(state.point, final, tuple(history), converged, outcome, solver, state)
+
+
+def _allowed(problem: Objective, start: Point | State | None) -> Point | State | None:
+    """The start, or the nearest point of the problem's domain where that of another problem lies
+    outside: b = 0 without an intercept, w ≥ 0 under that constraint."""
+    if start is None:
+        return None
+    w, b = point = start.point if isinstance(start, State) else start
+    if is_bounded(problem.penalty) and bool((w < 0.0).any()):
+        point = (w.clip(0.0, None), point[1])
+    if not problem.intercept and bool(np.any(b)):
+        point = (point[0], 0.0 * b)
+    return replace(start, point=point) if isinstance(start, State) else point
 
 
 class Judge:

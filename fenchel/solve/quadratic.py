@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,7 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
     g, w, m = g.copy(), w.copy(), len(w)
     if not m:
         return w
+    last = math.inf
     for turn in range(ROUNDS):
         before = int(np.count_nonzero(w))
         epochs = 5 + before * before // (30 * m)
@@ -64,6 +66,10 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
             _leap(G, g, w, corners)
         else:
             _exchange(G, g, w, corners, limit)
+            miss = float(corners.violation(g, w).max())
+            if miss <= limit or miss > 0.5 * last:
+                break
+            last = miss
     return w
 
 

@@ -111,6 +111,7 @@ def _range(block: Block) -> _Range:
     y = host(block.y)
     if block.weight is not None:
         y = y[host(block.weight) > 0.0]
+    y = y.astype(np.float64, copy=False)  # integers have no infinity
     return _Range((float(y.min(initial=math.inf)), float(y.max(initial=-math.inf))))
 
 

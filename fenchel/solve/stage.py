@@ -18,6 +18,8 @@ from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded
 from fenchel.convex.problem import Problem, is_free
+from fenchel.data.arrays import double
+from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign, Point, in_single
 from fenchel.solve.quadratic import Corners
 
@@ -48,13 +50,15 @@ class Far:
 class Rows:
     """What the driver holds of every row: its target, and its weight, of sum one.
 
-    table: the rows that passes are made over, in float32 as long as that is good enough.
+    table: the rows that passes are made over, in float32 as long as that is good enough; spread:
+    the loss of the best constant, about.
     """
 
     y: Floats
     s: Floats
     centre: Floats
     size: float
+    spread: float
     table: MatrixDesign
     far: Far = field(repr=False)
 
@@ -83,8 +87,25 @@ class Stage:
 
 def is_large(problem: Problem) -> bool:
     """Whether the table is worth a rough copy, or to be left in part, under a smooth penalty."""
-    smooth = isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0
-    return smooth and problem.design.n_rows * problem.design.dimension > SINGLE
+    size = problem.design.n_rows * problem.design.dimension
+    return size > SINGLE and not _is_exacting(problem)
+
+
+def _is_exacting(problem: Problem) -> bool:
+    return not (isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0)
+
+
+def exact_table(problem: Problem) -> MatrixDesign:
+    """The rows in float64."""
+    design = problem.design
+    assert isinstance(design, MatrixDesign)
+    if design.blocks.dtype == np.float64:
+        return design
+
+    def wide(block: Block) -> Block:
+        return Block(block.start, double(block.X), block.y, block.weight)
+
+    return MatrixDesign(design.blocks.map(wide))
 
 
 def rows_of(problem: Problem) -> Rows:
@@ -98,8 +119,14 @@ def rows_of(problem: Problem) -> Rows:
     # float32 halves the bytes of every pass, and a proof in float64 follows. A dual that must be
     # met exactly, or to the corner of a penalty, needs more digits.
     plain = design.blocks.local and not design.blocks.sparse and is_large(problem)
-    table = MatrixDesign(in_single(design.blocks)) if plain else design
-    return Rows(y, s, column_centre(problem), size, table, Far.none(design.dimension))
+    plain = plain or (design.blocks.dtype != np.float64 and not _is_exacting(problem))
+    table = exact_table(problem)
+    if plain:
+        table = MatrixDesign(in_single(design.blocks)) if design.blocks.local else design
+    middle = np.full(len(y), float(problem.middle))
+    spread = float(s @ problem.loss.value(y, middle))
+    far = Far.none(design.dimension)
+    return Rows(y, s, column_centre(problem), size, spread, table, far)
 
 
 def stage_at(
