@@ -70,6 +70,11 @@ def certify_unpenalised(problem: Problem, point: Point, given: bool) -> Certific
 
 def _without(problem: Problem, point: Point) -> Certificate:
     """The certificate of θ = 0, which every problem allows."""
+    return problem.close(point, _at_zero(problem, point), 0.0)
+
+
+def _at_zero(problem: Problem, point: Point) -> Totals:
+    """The sums of θ = 0, whether or not another dual point lies beside the target."""
     loss, tally, single = problem.loss, problem.tally(), problem.targets is None
 
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
@@ -78,7 +83,7 @@ def _without(problem: Problem, point: Point) -> Certificate:
         return nothing, tally(y, scores[0], loss.value(y, scores[0]), nothing, s)
 
     _, _, *sums = problem.design.sweep([point], rows, exact=True)
-    return problem.close(point, Totals(*sums), 0.0)
+    return Totals(*sums)
 
 
 def sharpen(problem: Problem, point: Point, plain: Certificate, rest: Floats) -> Certificate:
@@ -111,12 +116,14 @@ def _fits(problem: Problem) -> bool:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """Rows in new coordinates, (x - centre) T - offset: orthonormal columns for the active
-    coefficients, then those held at zero in units of their length."""
+    coefficients, then those held at zero in units of their length. level·w is the score that the
+    new rows lack, flat directions included."""
 
     T: Floats
     inverse: Floats
     centre: Floats
     offset: Floats
+    level: Floats
 
     def rows(self, block: Block) -> Block:
         X = double(block.X)
@@ -128,8 +135,7 @@ class Frame:
 
     def point(self, point: Point) -> Point:
         w, b = point
-        u = self.inverse @ w
-        return u, b + self.centre @ w + self.offset @ u
+        return self.inverse @ w, b + self.level @ w
 
 
 def _frame(problem: Problem, active: Mask) -> tuple[Frame, int] | None:
@@ -140,7 +146,8 @@ def _frame(problem: Problem, active: Mask) -> tuple[Frame, int] | None:
     """
     d, a = len(active), int(active.sum())
     T = np.eye(d)[:, np.argsort(~active, kind="stable")]
-    frame = Frame(T, T.T, column_centre(problem), np.zeros(d))
+    centre = column_centre(problem)
+    frame = Frame(T, T.T, centre, np.zeros(d), centre)
     rest = np.eye(d - a)
     for last in (False, True):
         G, mean = _scatter(problem, frame)
@@ -159,7 +166,11 @@ def _frame(problem: Problem, active: Mask) -> tuple[Frame, int] | None:
         step = linalg.block_diag(V / root, rest) / length[:, None]
         back = linalg.block_diag(root[:, None] * V.T, rest) * length
         frame = Frame(
-            frame.T @ step, back @ frame.inverse, frame.centre, (frame.offset + mean) @ step
+            frame.T @ step,
+            back @ frame.inverse,
+            frame.centre,
+            (frame.offset + mean) @ step,
+            frame.level + mean @ frame.inverse,
         )
     return frame, a
 
@@ -318,8 +329,8 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
     step, w = found.step[0], point[0]
     if setting.T is not None:
         step = setting.T @ step
-    if setting.T is not None and not setting.given:  # there λ = 0
-        value = problem.evaluate(point, exact=True).value * total
+    if setting.T is not None:  # there λ = 0; the frame's scores are not those of the point
+        value = _at_zero(problem, point)[0]
     # The scores are right to about EPS Σ |x||w|, and so are value and bound.
     spread = (setting.lengths @ (np.abs(w) + np.abs(w + step))).sum() + 2.0 * np.abs(point[1]).sum()
     charge += 4.0 * EPS * found.size * float(spread)

@@ -35,6 +35,7 @@ class Memory:
 
     shelf: Shelf
     loss: Loss
+    point: Point
     a: float
     z: Floats
     theta: Floats
@@ -77,6 +78,7 @@ class CoordinateDescent(Solver):
             if isinstance(start, State):
                 old = start.memory
                 kin = isinstance(old, Memory) and old.shelf is shelf and old.loss == problem.loss
+                kin = kin and old.point is start.point  # else the scores are those of another
                 negative = problem.penalty.positive and bool((start.point[0] < 0.0).any())
                 if kin and not negative:
                     old = replace(old, rel=math.inf)
@@ -131,7 +133,7 @@ class CoordinateDescent(Solver):
         a = math.inf if last is None else last.a
         rel = math.inf if last is None else last.rel
         nothing = Certificate(math.inf, -math.inf)
-        memory = Memory(shelf, loss, a, z, theta, nothing, math.inf, rel)
+        memory = Memory(shelf, loss, point, a, z, theta, nothing, math.inf, rel)
         pull = columns.pull(_times(columns.s, theta))
         return self._reached(problem, shelf, point, memory, pull)
 

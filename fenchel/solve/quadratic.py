@@ -14,7 +14,7 @@ from fenchel.convex.penalty import Elastic
 Floats = NDArray[np.float64]
 ROUNDS = 12
 EASY = 3  # of those, before columns count as dependent
-WORK = 2e8
+WORK = 2e8  # multiplications of an exchange, and some for each entry of G
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,16 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
     return w
 
 
-def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> bool:
+def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> None:
     """Newton's step on the support, or the part of it that descends, with zero for what would
-    change its sign. Whether it was the whole step."""
+    change its sign."""
     A, m = np.flatnonzero(w), len(w)
     if not len(A):
-        return True
+        return
     u = w[A]
     step = _newton(G[np.ix_(A, A)], corners.b, g[A] + corners.a * np.sign(u) + corners.b * u)
     if step is None:
-        return True
+        return
     crossing = (u + step) * u <= 0.0
     first = float(np.min(-u[crossing] / step[crossing], initial=1.0))
     t = 1.0
@@ -98,7 +98,6 @@ def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> bool:
         t = max(0.5 * t, first)
     w[A] = new
     g += bent
-    return t == 1.0
 
 
 def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> None:

@@ -21,6 +21,7 @@ from fenchel import (
     LogisticRegression,
     Multinomial,
     NonNegative,
+    NotCertified,
     Pinball,
     Square,
 )
@@ -141,3 +142,28 @@ def test_scaling_rows_and_columns_is_no_trouble():
     for loss in ("hinge", "logistic"):
         model = ERMClassifier(loss, None if loss == "hinge" else L2(1e-6)).fit(X, y > 0)
         assert model.converged_ and model.score(X, y > 0) == 1.0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "modified_huber"])
+def test_separable_classes_have_no_loss_on_a_long_plane(loss):
+    X, y = IRIS
+    model = ERMClassifier(loss, None).fit(X, y == 0)
+    assert model.converged_ and model.certificate_.value == 0.0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "multinomial"])
+def test_separable_classes_are_named_where_the_loss_falls_for_ever(loss):
+    with pytest.warns(NotCertified, match="separated completely.*Give it a penalty"):
+        model = ERMClassifier(loss, None).fit(IRIS[0], IRIS[1] == 0)
+    assert not model.converged_ and model.score(IRIS[0], IRIS[1] == 0) == 1.0
+
+
+def test_a_pair_that_is_refused_says_what_would_work():
+    with pytest.raises(ValueError, match="use a little L1 with positive=True"):
+        ERMClassifier("multinomial", NonNegative()).fit(*IRIS)
+
+
+def test_a_warning_points_at_the_caller():
+    with pytest.warns(NotCertified) as caught:
+        ERMClassifier("hinge", max_iter=1).fit(*IRIS)
+    assert caught[0].filename == __file__

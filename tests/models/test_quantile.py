@@ -95,3 +95,14 @@ def test_the_score_of_several_quantiles_is_their_mean():
     both = QuantileRegressor(quantile=[0.2, 0.7], alpha=0.1).fit(X, Y)
     d2 = [d2_pinball_score(Y, z, alpha=q) for z, q in zip(each, (0.2, 0.7), strict=True)]
     assert both.score(X, Y) == pytest.approx(np.mean(d2), rel=1e-4)
+
+
+def test_exact_fits_and_float32_are_proved():
+    x = np.arange(10.0)[:, None]
+    for model in (LeastAbsoluteDeviations(), QuantileRegressor(quantile=0.8, alpha=0.0)):
+        model.fit(x, 2.0 * x[:, 0] + 1.0)
+        assert model.converged_ and model.n_iter_ < 100 and model.coef_[0] == pytest.approx(2.0)
+    wide = np.random.default_rng(0).standard_normal((10, 30))
+    assert LeastAbsoluteDeviations().fit(wide, wide[:, 0] ** 2).converged_
+    model = LeastAbsoluteDeviations().fit(X.astype(np.float32), Y)
+    assert model.converged_ and model.coef_.dtype == np.float32

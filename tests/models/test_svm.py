@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import svm as theirs
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import StandardScaler
 
@@ -135,3 +136,16 @@ def test_separable_rows_without_a_penalty_have_no_loss():
     X = np.array([[0.0], [1.0], [3.0], [4.0]])
     model = ERMClassifier("hinge", None).fit(X, [0, 0, 1, 1])
     assert model.certificate_.value == 0.0 and model.converged_
+
+
+@pytest.mark.parametrize("change", [{"C": 2.0}, {"fit_intercept": False}, {"intercept_scaling": 3}])
+@pytest.mark.parametrize("scaling", [None, 1.0])
+def test_a_warm_start_knows_how_the_intercept_was_held(scaling, change):
+    svr = LinearSVR(intercept_scaling=scaling, epsilon=5.0, warm_start=True)
+    svc = LinearSVC(intercept_scaling=scaling, warm_start=True)
+    for model, (X, y) in ((svr, DIABETES), (svc, IRIS), (clone(svc), (IRIS[0], IRIS[1] == 1))):
+        model.fit(X, y).set_params(**change)
+        cold = clone(model).fit(X, y)
+        assert model.fit(X, y).converged_
+        assert model.certificate_.value == pytest.approx(cold.certificate_.value, rel=2e-6)
+        assert model.fit(X, y).n_iter_ < cold.n_iter_ or cold.n_iter_ < 2

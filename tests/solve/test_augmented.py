@@ -162,3 +162,36 @@ def test_rows_left_out_and_rough_copies_change_nothing(loss, monkeypatch):
         one, two = (solution.certificate for solution in found)
         assert found[0].converged and found[1].converged
         assert one.value >= two.bound * (1 - 1e-12) and two.value >= one.bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("penalty", [L2(0.0), NonNegative()], ids=repr)
+@pytest.mark.parametrize("loss", [Pinball(0.9), Huber(0.01), Hinge()], ids=repr)
+def test_value_of_fewer_weighted_rows_than_columns_is_the_naive_one(loss, penalty):
+    rng = np.random.default_rng(4)
+    for n, d in ((3, 2), (6, 9), (20, 25)):
+        X, s = rng.standard_normal((n, d)) + 1.0, (np.arange(n) % 3 != 1).astype(float)
+        y = np.sign(X[:, 0] - np.median(X[:, 0]) + 1e-9) if loss == Hinge() else X[:, 0] + X[:, -1]
+        problem = Problem(loss, penalty, MatrixDesign(as_blocks(X, y, s)), True)
+        w, b = rng.random(d), 0.3
+        value = s @ loss.value(y, X @ w + b) / s.sum()
+        for theta in (None, np.zeros(n)):
+            assert problem.certify((w, b), theta=theta).value == pytest.approx(value, rel=1e-12)
+
+
+def test_a_row_of_hardly_any_weight_may_carry_the_optimum():
+    X, y, s = np.array([[1.0], [-1.0], [1e21]]), np.array([1.0, -1.0, 1.0]), [1.0, 1.0, 1e-20]
+    problem = Problem(Hinge(), L2(0.0), MatrixDesign(as_blocks(X, y, np.array(s))), False)
+    assert problem.certify((np.zeros(1), 0.0), theta=-y).bound <= 1e-9  # w = 1 has no loss
+    assert minimise(problem).certificate.value <= 1e-9
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Logistic()], ids=repr)
+def test_a_start_outside_the_domain_is_brought_inside(loss):
+    X, y = table(100, 4)
+    y = np.where(y > np.median(y), 1.0, -1.0) if loss == Logistic() else y
+    start = (np.full(4, -0.2), 5.0)
+    for penalty in (L2(0.1), L1(0.02, positive=True), NonNegative()):
+        problem = problem_of(loss, penalty, X, y, intercept=False)
+        warm, cold = (minimise(problem, tol=1e-6, max_steps=500, start=p) for p in (start, None))
+        assert warm.converged and warm.point[1] == 0.0
+        assert warm.certificate.value == pytest.approx(cold.certificate.value, rel=2e-6)
