@@ -201,9 +201,9 @@ class AugmentedLagrangian(Solver):
 
 
 def _lean(stage: Stage, soft: float) -> float:
-    """A ridge for directions without curvature, which vanishes as Newton's method settles: what is
-    left of it would make its convergence linear."""
-    share = 1e-9 * 0.1 ** min(stage.tried, 6)
+    """A ridge for directions without curvature, which vanishes where Newton's method is slow: what
+    is left of it may make its convergence linear."""
+    share = 1e-9 * 0.1 ** min(max(stage.tried - 3, 0), 6)
     return float(share * stage.rows.size**2 / (stage.mu + soft))
 
 

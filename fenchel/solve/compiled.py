@@ -237,20 +237,26 @@ def _enter(
         return k + 1
     q = L[k, :k].copy()
     _solve_back(L, k, q)
-    down = slope[j]
+    down, size = slope[j], abs(slope[j])
     for i in range(k):
         down -= q[i] * slope[order[i]]
+        size += abs(q[i] * slope[order[i]])
+    flat = abs(down) <= 1e-10 * size
     toward = sign[j] if w[j] == 0.0 else (1.0 if down <= 0.0 else -1.0)
-    t = abs(down) / left if left > 0.0 else np.inf
+    if w[j] == 0.0 and (flat or down * toward > 0.0):
+        return k
+    t = abs(down) / left if left > 1e-14 * bend and not flat else np.inf  # less is rounding
     at = -1
-    for i in range(k):
-        there = -w[order[i]] / (-toward * q[i]) if toward * q[i] * sign[order[i]] > 0.0 else np.inf
-        if there < t:
-            t, at = there, i
+    if flat:  # either way, and this one has an end
+        toward = -sign[j]
     if toward * sign[j] < 0.0 and abs(w[j]) <= t:
         t, at = abs(w[j]), k
-    if t == np.inf:
-        return k
+    for i in range(k):
+        there = w[order[i]] / (toward * q[i]) if toward * q[i] * sign[order[i]] > 0.0 else np.inf
+        if there < t:
+            t, at = there, i
+    if t == np.inf:  # no corner ahead, as with w ≥ 0 alone
+        t = abs(down) / (DEPENDENT * bend)
     for i in range(k):
         w[order[i]] -= t * toward * q[i]
     w[j] += t * toward

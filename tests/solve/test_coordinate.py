@@ -277,3 +277,25 @@ def test_without_a_goal_the_gap_shrinks_until_told() -> None:
     problem = problem_of(Logistic(), L1(0.01))
     solution = minimise(problem, CoordinateDescent(), tol=1e-11)
     agrees(problem, solution, 1e-11)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_classes_without_an_intercept_over_dependent_columns(seed, monkeypatch) -> None:
+    """A shift of all classes bends nothing: models that are solved at all are soon enough."""
+    models, settle = [], model.settle
+    monkeypatch.setattr(model, "settle", lambda *given: models.append(1) or settle(*given))
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 26)) * 10.0 ** rng.uniform(-2, 2, 26) + 100.0
+    X[:, 3] = X[:, 0]
+    problem = problem_of(Multinomial(4), L1(2e-3), False, weighted=False, X=X)
+    agrees(problem, minimise(problem, tol=1e-6), 1e-6)
+    assert len(models) <= 40
+
+
+def test_a_state_whose_point_was_moved_is_a_point() -> None:
+    """Its scores are those of another one."""
+    problem = problem_of(Square(), L1(0.02))
+    state = minimise(problem, tol=1e-9).state
+    w, b = state.point
+    start = CoordinateDescent().init(problem, replace(state, point=(0.5 * w, b)))
+    assert start.memory.proof.value == pytest.approx(problem.certify((0.5 * w, b)).value)
