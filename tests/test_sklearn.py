@@ -79,7 +79,7 @@ ESTIMATORS = [
     QuantileRegressor(quantile=0.8, alpha=0.0),
     ERMClassifier(),
     ERMClassifier(loss="exponential", tol=1e-12),
-    ERMClassifier(loss="hinge", penalty="l1"),
+    ERMClassifier(loss="hinge", penalty="l1", tol=1e-9),
     ERMRegressor(),
     ERMRegressor(loss="huber", penalty="l1", lam=0.1),
     ERMRegressor(loss="epsilon_insensitive"),

@@ -118,8 +118,8 @@ class Curvature:
         alone = np.diag(np.append(diagonal, G[d, d]) if self.intercept else diagonal)
         return replace(self, grams=(alone,), centre=self.centre + shift)
 
-    def factor(self, ridge: float) -> Factor:
-        """∇²P = curvature + ridge on the slopes, factored."""
+    def factor(self, ridge: Any) -> Factor:
+        """∇²P = curvature + ridge on the slopes, one number or one a column, factored."""
         K, size = self.outputs, len(self.grams[0])
         d = size - self.intercept
         grams = [g.copy() for g in self.grams]

@@ -14,6 +14,7 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Margin, ModifiedHuber, SquaredHinge
 from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem, is_free
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
@@ -22,6 +23,7 @@ from fenchel.data.design import Point
 from fenchel.models.classes import against, one_against
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
+from fenchel.models.rank import least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.models.targets import set_coefficients
 from fenchel.solve.minimise import Solution, minimise
@@ -61,6 +63,9 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
         return replace(solution, point=point, certificate=proved, converged=True)
     if found:
         return warn_separated(estimator, problem, solution, found[0])
+    design = problem.design
+    if problem.penalty == L2(0.0) and solution.converged and design.n_rows <= design.dimension:
+        solution = least_norm(problem, solution, quiet=True)  # many planes meet all rows alike
     return in_precision(problem, solution, dtype, estimator.tol)
 
 
@@ -124,7 +129,7 @@ def _record(estimator: Any, solutions: Sequence[Solution], factor: float) -> Non
     estimator.certificates_ = tuple(parts)
     estimator.history_ = tuple(c.scaled(factor) for c in summed(histories))
     estimator.converged_ = all(s.converged for s in solutions)
-    estimator.n_iter_ = max(s.steps for s in solutions)
+    estimator.n_iter_ = max(1, *(s.steps for s in solutions))
 
 
 def _held(W: Floats, b: Floats, scaling: float | None) -> tuple[Floats, Floats]:

@@ -17,9 +17,8 @@ from fenchel.convex.scale import At, ScaledHuber
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, forward
-from fenchel.models.rank import warn_dependent
+from fenchel.models.rank import same_scores, warn_dependent
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
-from fenchel.solve.least_squares import least_squares
 from fenchel.solve.scale import DENSE, huber
 
 
@@ -151,15 +150,10 @@ class HuberRegressor(SingleTarget):
 
 def _shortest(blocks: Blocks, at: At, intercept: bool) -> At:
     """Among the coefficients with the same scores those of least norm, where columns depend on
-    others: the least squares fit of the scores themselves."""
-
-    def scored(block: Block) -> Block:
-        X = double(block.X)
-        return Block(block.start, X, forward(X, at.w) + at.b, block.weight)
-
+    others."""
     if blocks.n_cols > DENSE:
         return at
-    found = least_squares(blocks.map(scored), intercept)
+    found = same_scores(blocks, (at.w, at.b), intercept)
     if not found.dependent:
         return at
     warn_dependent(blocks, found)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import like
+from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign, forward
+from fenchel.data.design import MatrixDesign, Point, forward
 from fenchel.solve.least_squares import least_squares
 from fenchel.solve.minimise import Solution
 from fenchel.solve.squares import LeastSquares
@@ -43,27 +43,34 @@ def dependence(blocks: Blocks, found: LeastSquares) -> str:
     )
 
 
-def least_norm(problem: Problem, solution: Solution) -> Solution:
+def least_norm(problem: Problem, solution: Solution, *, quiet: bool = False) -> Solution:
     """Among the coefficients that give the same scores, those of least norm; a warning where
-    there was a choice.
+    there was a choice, unless quiet.
 
     They are the least squares fit of the scores themselves. For problems without a penalty.
     """
     design = problem.design
     assert isinstance(design, MatrixDesign)
-    w, b = solution.point
-
-    def scored(block: Block) -> Block:
-        z = forward(block.X, w) + like(b, block.X)
-        return Block(block.start, block.X, z, block.weight)
-
-    found = least_squares(design.blocks.map(scored), problem.intercept)
-    if not found.dependent:
+    w = solution.point[0]
+    found = same_scores(design.blocks, solution.point, problem.intercept)
+    if not found.dependent and design.n_rows > design.dimension:
         return solution
-    warn_dependent(design.blocks, found)
+    if found.dependent and not quiet:
+        warn_dependent(design.blocks, found)
     intercept = found.intercept if w.ndim == 2 else float(np.ravel(found.intercept)[0])
     point = (found.coef, intercept)
     done = solution.certificate
     proved = problem.certify(point)
     final = replace(proved, steps=done.steps, seconds=done.seconds)
     return replace(solution, point=point, certificate=final)
+
+
+def same_scores(blocks: Blocks, point: Point, intercept: bool) -> LeastSquares:
+    """The least squares fit of a point's own scores: the shortest coefficients that give them."""
+    w, b = point
+
+    def scored(block: Block) -> Block:
+        X = double(block.X)
+        return Block(block.start, X, forward(X, w) + like(b, X), block.weight)
+
+    return least_squares(blocks.map(scored), intercept)

@@ -78,7 +78,10 @@ class AugmentedLagrangian(Solver):
             return self._from_ascent(problem, rows)
         elif start is None and self.sample:
             start = self._from_sample(problem)
-        point = problem.origin() if start is None else start
+        point = start
+        if point is None:
+            w, b = problem.origin()
+            point = (w, float(problem.middle) if problem.intercept else b)
         z = rows.table.each(point, _score, exact=False)
         if mu == 0.0:
             mu = first_mu(problem, rows, z, start is not None)
@@ -179,7 +182,7 @@ class AugmentedLagrangian(Solver):
         active = rows.table.bent(h if h.any() else rows.s * (1e-9 / stage.mu))
         if not isinstance(problem.penalty, L2):
             return _to_corner(problem, point, stage, active)
-        lam = problem.penalty.lam
+        lam: Any = problem.penalty.lam
         g = pack(problem, (stage.pull + lam * point[0], stage.level))
         if lam == 0.0:  # a plane through few rows bends nothing: lean a little on where it is
             lam = _lean(stage, loss.soft)
@@ -200,11 +203,13 @@ class AugmentedLagrangian(Solver):
         return -x if np.any(x) else -rough.solve(g)
 
 
-def _lean(stage: Stage, soft: float) -> float:
+def _lean(stage: Stage, soft: float) -> Floats:
     """A ridge for directions without curvature, which vanishes where Newton's method is slow: what
     is left of it may make its convergence linear."""
     share = 1e-9 * 0.1 ** min(max(stage.tried - 3, 0), 6)
-    return float(share * stage.rows.size**2 / (stage.mu + soft))
+    lengths = stage.rows.lengths
+    least = 1e-6 * float(lengths.max(initial=0.0)) or 1.0  # a column that does not move at all
+    return share * np.maximum(lengths, least) ** 2 * len(lengths) / (stage.mu + soft)
 
 
 def _gram(problem: Problem, active: MatrixDesign, centre: Floats) -> Floats:
@@ -235,7 +240,7 @@ def _to_corner(problem: Problem, point: Point, stage: Stage, active: MatrixDesig
         G -= np.outer(tilt, tilt / mass)
         g = g - tilt * (stage.level / mass)
     assert isinstance(problem.loss, Bent)
-    G.flat[:: size + 1] += _lean(stage, problem.loss.soft)
+    G.flat[:: size + 1] += _lean(stage, problem.loss.soft)[pick]
     limit = 1e-3 * float(corners.violation(g, w[pick]).max())
     dw = settle(G, g, w[pick], corners, limit) - w[pick]
     step = np.zeros(len(w))

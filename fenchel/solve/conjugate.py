@@ -41,7 +41,7 @@ class Diagonal:
     intercept: bool
 
     @classmethod
-    def of(cls, squares: Floats, sums: Floats, mass: Any, lam: float, intercept: bool) -> Diagonal:
+    def of(cls, squares: Floats, sums: Floats, mass: Any, lam: Any, intercept: bool) -> Diagonal:
         """From Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ and Σ sᵢhᵢ, the penalty being lam|w|²/2."""
         centre = np.zeros_like(sums)
         if intercept:

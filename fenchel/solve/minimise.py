@@ -129,12 +129,13 @@ def _allowed(problem: Objective, start: Point | State | None) -> Point | State |
     outside: b = 0 without an intercept, w ≥ 0 under that constraint."""
     if start is None:
         return None
-    w, b = point = start.point if isinstance(start, State) else start
-    if is_bounded(problem.penalty) and bool((w < 0.0).any()):
-        point = (w.clip(0.0, None), point[1])
-    if not problem.intercept and bool(np.any(b)):
-        point = (point[0], 0.0 * b)
-    return replace(start, point=point) if isinstance(start, State) else point
+    w, b = start.point if isinstance(start, State) else start
+    negative = is_bounded(problem.penalty) and bool((w < 0.0).any())
+    shifted = not problem.intercept and bool(np.any(b))
+    if not negative and not shifted:
+        return start
+    # What a state remembers belongs to its own point: the moved one goes alone.
+    return (w.clip(0.0, None) if negative else w, 0.0 * b if shifted else b)
 
 
 class Judge:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Rows:
     y: Floats
     s: Floats
     centre: Floats
+    lengths: Floats  # of each column about the centre
     size: float
     spread: float
     table: MatrixDesign
@@ -95,6 +97,10 @@ def _is_exacting(problem: Problem) -> bool:
     return not (isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0)
 
 
+def _one(y: Any, z: Any) -> Any:
+    return 0.0 * z + 1.0
+
+
 def exact_table(problem: Problem) -> MatrixDesign:
     """The rows in float64."""
     design = problem.design
@@ -116,6 +122,10 @@ def rows_of(problem: Problem) -> Rows:
     s = design.weights() / design.weight
     few = design.blocks.sample(256).gather().X
     size = math.sqrt(float((few * few).sum()) / max(few.shape[0], 1))
+    lengths = np.full(design.dimension, size)
+    if _is_exacting(problem):
+        squares, sums, mass = design.squares(problem.origin(), _one)
+        lengths = np.sqrt(np.maximum(squares - sums * (sums / mass), 0.0) / mass)
     # float32 halves the bytes of every pass, and a proof in float64 follows. A dual that must be
     # met exactly, or to the corner of a penalty, needs more digits.
     plain = design.blocks.local and not design.blocks.sparse and is_large(problem)
@@ -126,7 +136,7 @@ def rows_of(problem: Problem) -> Rows:
     middle = np.full(len(y), float(problem.middle))
     spread = float(s @ problem.loss.value(y, middle))
     far = Far.none(design.dimension)
-    return Rows(y, s, column_centre(problem), size, spread, table, far)
+    return Rows(y, s, column_centre(problem), lengths, size, spread, table, far)
 
 
 def stage_at(
