@@ -63,7 +63,7 @@ class Adaline(SequentialClassifier):
         epoch of a given eta0 and for each step of eta0=None: it does not depend on how the table
         is sorted. Rows that are not in memory (`scan`, dask) are shuffled inside each block.
         False: in the order of the table.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
     class_weight : dict, "balanced" or None
     warm_start : bool
         Start from the last fit's planes.
@@ -129,7 +129,7 @@ class Adaline(SequentialClassifier):
         tol: float = 1e-3,
         average: bool = False,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: Any = 0,
         class_weight: Any = None,
         warm_start: bool = False,
         verbose: int = 0,

@@ -53,7 +53,7 @@ class Perceptron(SequentialClassifier):
         Meet the rows of each epoch in an order drawn from their own values and random_state: it
         does not depend on how the table is sorted. Rows that are not in memory (`scan`, dask) are
         shuffled inside each block. False: in the order of the table.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
     class_weight : dict, "balanced" or None
     prove : bool, default True
         Compute the largest margin after the fit, or the proof that there is none, with some more
@@ -132,7 +132,7 @@ class Perceptron(SequentialClassifier):
         average: str = "last",
         max_iter: int = 1000,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: Any = 0,
         class_weight: Any = None,
         prove: bool = True,
         warm_start: bool = False,
