@@ -290,7 +290,7 @@ def test_errors_and_warnings():
     with pytest.raises(ValueError, match="no column"):
         Ridge().fit(X, np.zeros((20, 0)))
     wide, y, _ = table(9, 30, offset=1e6)  # nearly one direction, and hardly a penalty
-    with pytest.warns(NotCertified, match="Raise max_iter, loosen tol, or scale the columns"):
+    with pytest.warns(NotCertified, match="Scale the columns or loosen tol"):
         model = Ridge(1e-12, fit_intercept=False).fit(wide, y)
     assert not model.converged_ and np.isfinite(model.coef_).all()
 
