@@ -315,7 +315,7 @@ def _settle(setting: Setting, found: Reached, point: Point) -> Certificate:
         owed -= float(np.vdot(found.level, b - problem.middle))
     reach = 11.0 * found.far + (0.0 if setting.given else found.rest)
     if setting.given and isinstance(problem.loss, Bent) and isinstance(problem.loss, Distance):
-        reach = found.far + _farthest(problem, value / total)
+        reach = 2.0 * _farthest(problem, value / total)  # the point and the optimum alike
     elif setting.given and isinstance(problem.loss, Bent):
         # A margin of one is a score of one, which a light row makes a long way in the frame.
         reach += 1.0 / math.sqrt(_least_share(problem))

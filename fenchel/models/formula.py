@@ -58,10 +58,11 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
         )
     if found and isinstance(problem.loss, SquaredHinge | ModifiedHuber) and found[0].complete:
         w, b = found[0].direction
-        point = ((1.0 + 1e-9) * w, (1.0 + 1e-9) * b)
+        point = (2.0 * w, 2.0 * b)  # a margin of two, so that rounding leaves one
         proved = replace(problem.certify(point), steps=solution.steps)
-        return replace(solution, point=point, certificate=proved, converged=True)
-    if found:
+        closed = proved.relative_gap <= estimator.tol
+        solution = replace(solution, point=point, certificate=proved, converged=closed)
+    elif found:
         return warn_separated(estimator, problem, solution, found[0])
     design = problem.design
     if problem.penalty == L2(0.0) and solution.converged and design.n_rows <= design.dimension:

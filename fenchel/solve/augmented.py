@@ -33,6 +33,7 @@ from fenchel.solve.stage import (
     exact_table,
     first_mu,
     near_stage,
+    one,
     rows_of,
     search,
     separates,
@@ -190,9 +191,9 @@ class AugmentedLagrangian(Solver):
             H = _gram(problem, active, rows.centre)
             factor = Curvature((H,), rows.centre, problem.intercept, None).factor(lam)
             return -pack(problem, factor.solve(*unpack(problem, g)))
-        squares, sums, mass = active.squares(problem.origin(), _one)
+        squares, sums, mass = active.squares(problem.origin(), one)
         rough = Diagonal.of(squares, sums, mass, lam, problem.intercept)
-        product = active.normal(problem.origin(), _one, _times)
+        product = active.normal(problem.origin(), one, _times)
 
         def hessian(v: Floats) -> Floats:
             u = unpack(problem, v)
@@ -214,7 +215,7 @@ def _lean(stage: Stage, soft: float) -> Floats:
 
 def _gram(problem: Problem, active: MatrixDesign, centre: Floats) -> Floats:
     """Σ hᵢx̃ᵢx̃ᵢ', x̃ = (x - centre, 1) or x."""
-    H = active.gram(problem.origin(), _one, centre if problem.intercept else None)
+    H = active.gram(problem.origin(), one, centre if problem.intercept else None)
     size = active.dimension + problem.intercept
     return H[:size, :size]
 
@@ -256,10 +257,6 @@ def _ridge(problem: Problem) -> float:
 
 def _score(y: Any, z: Any) -> Any:
     return z
-
-
-def _one(y: Any, z: Any) -> Any:
-    return 0.0 * z + 1.0
 
 
 def _times(h: Any, u: Any) -> Any:

@@ -97,7 +97,8 @@ def _is_exacting(problem: Problem) -> bool:
     return not (isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0)
 
 
-def _one(y: Any, z: Any) -> Any:
+def one(y: Any, z: Any) -> Any:
+    """The curvature of rows that all bend alike."""
     return 0.0 * z + 1.0
 
 
@@ -124,7 +125,7 @@ def rows_of(problem: Problem) -> Rows:
     size = math.sqrt(float((few * few).sum()) / max(few.shape[0], 1))
     lengths = np.full(design.dimension, size)
     if _is_exacting(problem):
-        squares, sums, mass = design.squares(problem.origin(), _one)
+        squares, sums, mass = design.squares(problem.origin(), one)
         lengths = np.sqrt(np.maximum(squares - sums * (sums / mass), 0.0) / mass)
     # float32 halves the bytes of every pass, and a proof in float64 follows. A dual that must be
     # met exactly, or to the corner of a penalty, needs more digits.
@@ -189,12 +190,13 @@ def near_stage(problem: Problem, point: Point, stage: Stage) -> Stage | None:
 
 
 def separates(problem: Problem, stage: Stage) -> float:
-    """What to multiply (w, b) by for no loss at all, where nothing holds a plane that separates."""
+    """What to multiply (w, b) by for no loss at all, where nothing holds a plane that separates: a
+    margin of two leaves one after rounding."""
     if not isinstance(problem.loss, Hinge) or not is_free(problem.penalty):
         return 0.0
     rows = stage.rows
     least = float((rows.y * stage.z)[rows.s > 0.0].min())
-    return (1.0 + 1e-9) / least if least > 0.0 else 0.0
+    return 2.0 / least if 0.0 < least < 1.5 else 0.0
 
 
 def values(problem: Problem, point: Point, stage: Stage) -> tuple[float, float, float]:
@@ -215,8 +217,8 @@ def values(problem: Problem, point: Point, stage: Stage) -> tuple[float, float, 
         return primal, -stage.fall - far.fall - rest, rest
     rows, fall = stage.rows, stage.fall + far.fall
     shrink = penalty.shrink(-stage.pull)
-    if shrink < 1.0:  # l* of a piece's own slope is linear in it, as long as it is not negative
-        fall = float(rows.s @ problem.loss.conjugate(rows.y, shrink * stage.t)) + shrink * far.fall
+    if shrink < 1.0:  # a penalty under which no row is left out
+        fall = float(rows.s @ problem.loss.conjugate(rows.y, shrink * stage.t))
     dual = -fall - penalty.conjugate(-shrink * stage.pull, inner) - off
     blur = stage.rise + stage.fall - float(rows.s @ (stage.z * stage.t))
     return primal, dual, max(primal - dual - blur, 0.0)

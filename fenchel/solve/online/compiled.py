@@ -19,15 +19,15 @@ _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy
 
 
 def _dot(rows: Any, i: Any, w: Any) -> Any:
-    raise NotImplementedError
+    """xᵢ·w: a name for compiled loops alone, which find its body by the kind of rows."""
 
 
 def _square(rows: Any, i: Any) -> Any:
-    raise NotImplementedError
+    """|xᵢ|²: a name for compiled loops alone, which find its body by the kind of rows."""
 
 
 def _add(rows: Any, i: Any, a: Any, w: Any) -> Any:
-    raise NotImplementedError
+    """w += a xᵢ: a name for compiled loops alone, which find its body by the kind of rows."""
 
 
 @overload(_dot, jit_options=_fast)
@@ -253,7 +253,7 @@ def _mix(h: Any) -> Any:
 
 
 def _sign_row(rows: Any, i: Any, word: Any, bits: Any) -> Any:
-    raise NotImplementedError
+    """Bits for xᵢ: a name for compiled loops alone, which find its body by the kind of rows."""
 
 
 @overload(_sign_row)
