@@ -18,6 +18,7 @@ SUITES = {
     "ridgecv": "ridgecv",
     "logisticcv": "logisticcv",
     "linear": "linear",
+    "score": "score",
     "import": "imports",
 }
 

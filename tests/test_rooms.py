@@ -16,7 +16,7 @@ ROOMS = {
     "geometry": {"data"},
     "solve": {"data", "convex"},
     "models": {"data", "convex", "geometry", "solve"},
-    "score": {"data"},
+    "score": {"data", "convex"},
     "show": {"data", "score"},
     "app": {"data", "convex", "geometry", "solve", "models", "score", "show"},
 }
@@ -32,7 +32,7 @@ HOMES = {
     "pandas": {"data/table.py"},
     "narwhals": {"data/table.py"},
     "threadpoolctl": {"data/blocks.py"},
-    "rich": {"models/progress.py", "app/"},
+    "rich": {"data/progress.py", "app/"},
     "click": {"app/"},
     "altair": {"show/"},
     "vl_convert": {"app/"},

@@ -116,6 +116,8 @@ class ERMClassifier(LinearClassifier):
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     certificate_ : Certificate
         On the objective above, summed over the classes; `certificates_` has one a fit.
+    loss_, loss_gap_ : Loss, float
+        The loss that was minimised, and `certificate_.gap` on the scale of its mean.
     converged_ : bool
     history_ : tuple of Certificate
     n_iter_ : int

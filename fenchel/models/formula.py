@@ -79,7 +79,8 @@ def fit_planes(
     that stands for the intercept, if any.
     """
     K, dtype = len(estimator.classes_), blocks.dtype
-    joint = isinstance(build(blocks).loss, Multinomial)
+    estimator.loss_ = build(blocks).loss
+    joint = isinstance(estimator.loss_, Multinomial)
     starts = _starts(estimator, blocks.n_cols, K, joint, scaling)
     if joint or K == 2:
         problem = build(blocks)
@@ -100,6 +101,7 @@ def fit_planes(
         level = np.array([s.point[1] for s in solutions])
     estimator.coef_ = np.ascontiguousarray(coef, dtype=dtype)
     estimator.intercept_ = np.array(level, dtype=dtype)
+    estimator.loss_gap_ = float(sum(s.certificate.gap for s in solutions))
     _record(estimator, solutions, factor)
 
 

@@ -83,6 +83,8 @@ class LogisticRegression(LogisticClassifier):
     n_iter_ : array of one int
     certificate_ : Certificate
         On the objective above.
+    loss_, loss_gap_ : Loss, float
+        The loss that was minimised, and `certificate_.gap` on the scale of its mean.
     converged_ : bool
         Whether the certificate's relative gap is at most tol.
     history_ : tuple of Certificate
@@ -164,6 +166,7 @@ class LogisticRegression(LogisticClassifier):
         solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
         set_point(self, solution.point, K, blocks.dtype)
+        self.loss_, self.loss_gap_ = problem.loss, solution.certificate.gap
         self.certificate_ = solution.certificate.scaled(factor)
         self.history_ = tuple(c.scaled(factor) for c in solution.history)
         self.converged_ = solution.converged

@@ -74,6 +74,7 @@ class LogisticRegressionCV(LogisticClassifier):
     gaps_ : array (folds, ratios, values)
         The proved relative gap of every fit.
     coef_, intercept_, classes_, n_iter_, certificate_, converged_ : of the refit
+    loss_, loss_gap_ : as in LogisticRegression
 
     Examples
     --------
@@ -257,6 +258,7 @@ class LogisticRegressionCV(LogisticClassifier):
             proved = problem.certify(point)
             self.n_iter_ = np.array([1], dtype=np.int32)
         set_point(self, point, K, blocks.dtype)
+        self.loss_, self.loss_gap_ = problem.loss, proved.gap
         self.certificate_ = proved.scaled(factor)
         self.converged_ = proved.relative_gap <= self.tol
 

@@ -98,6 +98,8 @@ class LinearSVC(LinearClassifier):
     coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn
     certificate_ : Certificate
         On the objective above, summed over the classes; `certificates_` has one a class.
+    loss_, loss_gap_ : Loss, float
+        The loss that was minimised, and `certificate_.gap` on the scale of its mean.
     converged_ : bool
     history_ : tuple of Certificate
 

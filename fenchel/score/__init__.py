@@ -1,0 +1,1 @@
+"""Judgement: curves, numbers with intervals, decisions at a promised error, cross-validation."""

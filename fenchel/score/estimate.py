@@ -1,0 +1,89 @@
+"""A number that carries its interval."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+
+class Estimate(float):
+    """A float with the interval that goes with it: usable wherever a float is.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of the interval.
+    level : float
+        Its nominal coverage, 0.95 for 95 %.
+    method : str
+        How it was made, in a few words.
+    standard_error : float
+        Standard error of the number; NaN where the method has none.
+
+    Examples
+    --------
+    >>> from fenchel.score.estimate import Estimate
+    >>> rate = Estimate(0.12, 0.08, 0.17, level=0.95, method="exact binomial")
+    >>> print(rate)
+    0.12 [0.08, 0.17] (95 %, exact binomial)
+    >>> rate + 1
+    1.12
+    """
+
+    __slots__ = ("high", "level", "low", "method", "standard_error")
+
+    low: float
+    high: float
+    level: float
+    method: str
+    standard_error: float
+
+    def __new__(
+        cls,
+        value: float,
+        low: float,
+        high: float,
+        *,
+        level: float,
+        method: str,
+        standard_error: float = math.nan,
+    ) -> Estimate:
+        self = super().__new__(cls, value)
+        self.low, self.high = float(low), float(high)
+        self.level, self.method = float(level), method
+        self.standard_error = float(standard_error)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _estimate, (
+            float(self),
+            self.low,
+            self.high,
+            self.level,
+            self.method,
+            self.standard_error,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate({float(self)!r}, low={self.low!r}, high={self.high!r}, "
+            f"level={self.level:g}, method={self.method!r})"
+        )
+
+    def __str__(self) -> str:
+        value, low, high = (f"{x:.4g}" for x in (float(self), self.low, self.high))
+        return f"{value} [{low}, {high}] ({100.0 * self.level:g} %, {self.method})"
+
+
+def _estimate(
+    value: float, low: float, high: float, level: float, method: str, error: float
+) -> Estimate:
+    return Estimate(value, low, high, level=level, method=method, standard_error=error)
+
+
+def check_share(value: Any, what: str) -> float:
+    """The value as a float strictly between 0 and 1, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{what} must lie strictly between 0 and 1, got {value!r}")
+    return float(value)

@@ -1,0 +1,382 @@
+"""Parameters chosen by cross-validation, and what the whole procedure is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from fenchel.convex.certificate import Certificate
+from fenchel.score.estimate import Estimate
+from fenchel.score.folds.complexity import End, Floats, Proofs, scores_of
+from fenchel.score.folds.resampled import (
+    Fold,
+    best_row,
+    corrected_mean,
+    ratio_of,
+    simplest_row,
+    simplicity,
+)
+from fenchel.score.folds.study import Study, Warm, routing_enabled, study_of
+from fenchel.score.folds.trial import Outcome, Trial, Wanted, certificate_of, run
+from fenchel.score.folds.validate import Validation, validation_of
+
+Rule = Literal["best", "one_standard_error"]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Candidates that differ in one parameter alone, in the order given."""
+
+    members: tuple[int, ...]
+    walked: str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """The parameters chosen from a grid, and all that spoke for and against them.
+
+    Attributes
+    ----------
+    params : dict
+        The chosen ones.
+    estimator : fitted estimator or None
+        With those parameters, on all rows.
+    candidates : tuple of dicts
+        In the order of scikit-learn's ParameterGrid.
+    scores : array of shape (candidates, folds)
+    certificates : tuple of tuples, shaped as the scores
+    fit_seconds : array, shaped as the scores
+    folds : tuple of (train, test)
+    index, best_index : int
+        Of the chosen candidate, and of the one with the largest mean.
+    rule : str
+    """
+
+    params: dict[str, Any]
+    estimator: Any
+    candidates: tuple[dict[str, Any], ...]
+    scores: Floats
+    certificates: Proofs
+    fit_seconds: Floats
+    folds: tuple[Fold, ...]
+    index: int
+    best_index: int
+    rule: Rule
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Of the estimator fitted to all rows."""
+        return None if self.estimator is None else certificate_of(self.estimator)
+
+    def mean(self, level: float = 0.95) -> Estimate:
+        """Mean score of the chosen candidate with its corrected resampled t interval: that of one
+        candidate named beforehand, so optimistic for the best of many; `nested_cross_validate`
+        judges the choice too."""
+        return corrected_mean(self.scores[self.index], ratio_of(self.folds), level)
+
+    def __str__(self) -> str:
+        lines = [f"{_written(self.params)} by {self.rule} of {len(self.candidates)} candidates"]
+        lines.append(f"score  {self.mean()}")
+        if self.certificate is not None:
+            lines.append(f"certificate: {self.certificate}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NestedValidation:
+    """What choosing and fitting is worth on rows that took no part in either.
+
+    Attributes
+    ----------
+    outer : Validation
+        Of the chosen model of each outer fold, on the rows it left out.
+    params : tuple of dicts
+        Chosen in each outer fold.
+    inner : tuple of Selection
+        How, without a fitted estimator.
+    """
+
+    outer: Validation
+    params: tuple[dict[str, Any], ...]
+    inner: tuple[Selection, ...]
+
+    def __str__(self) -> str:
+        chosen = [f"fold {k}: {_written(params)}" for k, params in enumerate(self.params)]
+        return "\n".join([self.outer.summary(), *chosen])
+
+    __repr__ = __str__
+
+
+def select(
+    estimator: Any,
+    grid: Grid,
+    X: Any,
+    y: Any = None,
+    *,
+    rule: Rule = "best",
+    simplest: End = "first",
+    groups: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    warm_start: Warm = "auto",
+    refit: bool = True,
+    error_score: Any = "raise",
+    random_state: Any = 0,
+    progress: bool = False,
+) -> Selection:
+    """Choose parameters by cross-validation and fit them to all rows.
+
+    Parameters
+    ----------
+    estimator, X, y, groups, cv, n_jobs, params, error_score, random_state, progress :
+        As in `cross_validate`. A fold of a path is one job.
+    grid : dict, or list of dicts
+        Parameters to sequences of values. The last parameter listed is the one walked: in each
+        fold its values follow each other in the given order, every fit begun where the last one
+        ended if that is safe.
+    rule : "best" or "one_standard_error"
+        The candidate with the largest mean score, the first of several; or, of those that differ
+        from it in the walked parameter alone, the simplest whose mean is within one standard error
+        S/√J of it.
+    simplest : "first" or "last"
+        Where among the values of the walked parameter the simplest model stands.
+    scoring : None, str or callable
+        One metric. A sample_weight in params weighs it too where it can, as in GridSearchCV.
+    warm_start : "auto" or bool
+        As in `validation_curve`.
+    refit : bool
+        Whether to fit the chosen candidate to all rows.
+
+    Returns
+    -------
+    selection : Selection
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fenchel import ElasticNet, select
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grid = {"l1_ratio": [0.5, 1.0], "alpha": [1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]}
+    >>> found = select(ElasticNet(), grid, X, y, rule="one_standard_error")
+    >>> found.params, found.candidates[found.best_index]["alpha"]
+    ({'alpha': 0.1, 'l1_ratio': 1.0}, 0.003)
+    >>> found.scores.shape, found.estimator.converged_
+    ((14, 5), True)
+    """
+    _check_rule(rule, simplest)
+    study = study_of(
+        "select",
+        estimator,
+        X,
+        y,
+        cv=cv,
+        scoring=scoring,
+        groups=groups,
+        params=params,
+        error_score=error_score,
+        random_state=random_state,
+        weighted=True,
+    )
+    candidates, paths = paths_of(grid)
+    folds = study.folds()
+    *seeds, last = study.seeds(len(folds) + 1)
+    trials = _trials(candidates, paths, folds, seeds, "")
+    wanted = Wanted(warm=warm_start)
+    found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress, what="paths")
+    chosen = _chosen(study, candidates, paths, folds, found, rule, simplest)
+    if not refit:
+        return chosen
+    model = study.made(chosen.params, last, len(folds))
+    rows = (study.X,) if study.y is None else (study.X, study.y)
+    return replace(chosen, estimator=model.fit(*rows, **study.fit_params))
+
+
+def nested_cross_validate(
+    estimator: Any,
+    grid: Grid,
+    X: Any,
+    y: Any = None,
+    *,
+    inner: Any = 5,
+    outer: Any = 5,
+    rule: Rule = "best",
+    simplest: End = "first",
+    groups: Any = None,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    warm_start: Warm = "auto",
+    return_estimator: bool = False,
+    error_score: Any = "raise",
+    random_state: Any = 0,
+    progress: bool = False,
+) -> NestedValidation:
+    """Judge the choice of parameters together with the fit: a selection inside every outer fold.
+
+    The score of the best of many candidates is optimistic, because its luck is chosen with it.
+    Here each outer fold chooses on its training rows alone, by inner folds, and is judged on rows
+    that took no part.
+
+    Parameters
+    ----------
+    estimator, X, y, groups, n_jobs, params, return_estimator, error_score, random_state, progress :
+        As in `cross_validate`. All paths of all inner folds are jobs of one run, then all refits.
+    grid, rule, simplest, scoring, warm_start :
+        As in `select`.
+    inner, outer : int or splitter
+        The folds inside a training part, and of all rows; outer may also be an iterable of (train,
+        test).
+
+    Returns
+    -------
+    nested : NestedValidation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fenchel import LogisticRegression, nested_cross_validate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grid = {"C": [0.01, 0.1, 1.0]}
+    >>> nested = nested_cross_validate(LogisticRegression(), grid, scale(X), y, inner=3, outer=3)
+    >>> len(nested.params), nested.inner[0].scores.shape, round(nested.outer.curve.auc(), 2)
+    (3, (3, 3), 0.99)
+    """
+    _check_rule(rule, simplest)
+    if not (inner is None or isinstance(inner, int)) and getattr(inner, "split", None) is None:
+        raise ValueError(
+            "inner must be a number of folds or a splitter: it splits every outer fold"
+        )
+    study = study_of(
+        "nested_cross_validate",
+        estimator,
+        X,
+        y,
+        cv=outer,
+        scoring=scoring,
+        groups=groups,
+        params=params,
+        error_score=error_score,
+        random_state=random_state,
+        weighted=True,
+    )
+    candidates, paths = paths_of(grid)
+    folds = study.folds()
+    inside = [study.folds(inner, train) for train, _ in folds]
+    seeds = study.seeds(len(folds))
+    trials: list[Trial] = []
+    for k, parts in enumerate(inside):
+        trials += _trials(
+            candidates, paths, parts, study.seeds(len(parts)), f"outer fold {k}, inner "
+        )
+    wanted = Wanted(warm=warm_start)
+    found = iter(run(study, trials, wanted, n_jobs=n_jobs, progress=progress, what="paths"))
+    chosen = []
+    for parts in inside:
+        here = [next(found) for _ in range(len(parts) * len(paths))]
+        chosen.append(_chosen(study, candidates, paths, parts, here, rule, simplest))
+    refits = [
+        Trial(f"outer fold {k}", k, seed, train, test, (choice.params,))
+        for k, ((train, test), seed, choice) in enumerate(zip(folds, seeds, chosen, strict=True))
+    ]
+    kept = Wanted(answers=True, estimator=return_estimator)
+    if not routing_enabled():
+        study = replace(study, score_params={})  # weights are for the choice; see cross_validate
+    ends = run(study, refits, kept, n_jobs=n_jobs, progress=progress, what="outer folds")
+    judged = validation_of(study, folds, [one for (one,) in ends], kept)
+    return NestedValidation(judged, tuple(choice.params for choice in chosen), tuple(chosen))
+
+
+def paths_of(grid: Grid) -> tuple[tuple[dict[str, Any], ...], tuple[Path, ...]]:
+    """The candidates in scikit-learn's order, and the paths along the last parameter listed."""
+    candidates: list[dict[str, Any]] = []
+    paths: list[Path] = []
+    for part in [grid] if isinstance(grid, Mapping) else list(grid):
+        listed = list(part)
+        names = sorted(listed)
+        here = list(ParameterGrid(dict(part)))
+        walked = listed[-1] if listed else None
+        numbers = (len(candidates) + np.arange(len(here))).reshape(1, -1)
+        if walked is not None:
+            block = numbers.reshape([len(part[name]) for name in names])
+            numbers = np.moveaxis(block, names.index(walked), -1).reshape(-1, len(part[walked]))
+        paths += [Path(tuple(row.tolist()), walked) for row in numbers]
+        candidates += here
+    if not candidates:
+        raise ValueError("grid is empty: give parameters and the values to try")
+    return tuple(candidates), tuple(paths)
+
+
+def _trials(
+    candidates: Sequence[dict[str, Any]],
+    paths: Sequence[Path],
+    folds: Sequence[Fold],
+    seeds: Sequence[int],
+    prefix: str,
+) -> list[Trial]:
+    """Fold by fold, path by path."""
+    return [
+        Trial(
+            f"{prefix}fold {k}",
+            k,
+            seed,
+            train,
+            test,
+            tuple(candidates[c] for c in path.members),
+            path.walked,
+        )
+        for k, ((train, test), seed) in enumerate(zip(folds, seeds, strict=True))
+        for path in paths
+    ]
+
+
+def _chosen(
+    study: Study,
+    candidates: tuple[dict[str, Any], ...],
+    paths: Sequence[Path],
+    folds: tuple[Fold, ...],
+    found: Sequence[Sequence[Outcome]],
+    rule: Rule,
+    simplest: End,
+) -> Selection:
+    slots: list[list[Any]] = [[None] * len(folds) for _ in candidates]
+    for k in range(len(folds)):
+        for p, path in enumerate(paths):
+            for member, outcome in zip(path.members, found[k * len(paths) + p], strict=True):
+                slots[member][k] = outcome
+    scores = scores_of(study, slots, train=False)
+    best = index = best_row(scores)
+    if rule == "one_standard_error":
+        (home,) = [path for path in paths if best in path.members]
+        index = simplest_row(scores, simplicity(home.members, simplest), best)
+    return Selection(
+        params=candidates[index],
+        estimator=None,
+        candidates=candidates,
+        scores=scores,
+        certificates=tuple(tuple(outcome.certificate for outcome in row) for row in slots),
+        fit_seconds=np.array([[outcome.fit_seconds for outcome in row] for row in slots]),
+        folds=folds,
+        index=index,
+        best_index=best,
+        rule=rule,
+    )
+
+
+def _check_rule(rule: str, simplest: str) -> None:
+    if rule not in ("best", "one_standard_error"):
+        raise ValueError(f"rule must be 'best' or 'one_standard_error', got {rule!r}")
+    simplicity((), simplest)
+
+
+def _written(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "no parameter"

@@ -1,0 +1,150 @@
+"""Which rows are positive: labels, scores and weights, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import host
+from fenchel.data.faults import check_weight
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Rows of two classes with a score each; the order of the scores is all that matters."""
+
+    positive: NDArray[np.bool_]
+    score: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+
+
+def marked(
+    y: Any,
+    score: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    *,
+    one_class: bool = False,
+) -> Marked:
+    """Labels and scores as arrays; infinite scores are fine, NaN is an error that names the row.
+
+    The positive class is `pos_label`, or else the greater of the two labels. Rows without weight
+    are left out. With `one_class`, rows of a single class pass, and none: a part of a table.
+    """
+    labels = column(y, "y")
+    values = _scores(score, labels.shape[0])
+    weight = None
+    if sample_weight is not None and labels.size:
+        weight = check_weight(column(sample_weight, "sample_weight"), labels.shape[0])
+        if not 1e-100 < weight.max() < 1e100:  # an interval takes squares, and a curve adds them up
+            raise ValueError(
+                f"sample_weight is at most {weight.max():g}, and its squares cannot be added up: "
+                "divide all weights by one number"
+            )
+        if not weight.all():
+            kept = weight > 0.0
+            labels, values, weight = labels[kept], values[kept], weight[kept]
+    if not labels.size:
+        if one_class:
+            return Marked(np.zeros(0, dtype=bool), values, weight)
+        raise ValueError("y is empty: there is no row to score")
+    positive = _positive(labels, pos_label, one_class)
+    return Marked(positive, values, weight)
+
+
+def column(values: Any, what: str) -> NDArray[Any]:
+    """One column of values on the host; a matrix with one column is one too."""
+    try:
+        array = np.asarray(host(values))
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{what} must be one column of values, got {type(values)}") from None
+    if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
+        raise ValueError(f"{what} is masked in row {int(hidden.argmax())}: drop the row")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be one column of values, got shape {array.shape}")
+    return array
+
+
+def _scores(score: Any, n: int) -> NDArray[np.float64]:
+    values = column(score, "score")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"scores must be numbers, got an array of {values.dtype}")
+    if values.shape[0] != n:
+        raise ValueError(f"y has {n} rows and the scores have {values.shape[0]}: give one each")
+    values = values.astype(np.float64, copy=False)
+    # One sum finds a NaN, and opposite infinities; the rest of the work is for those tables alone.
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = np.isnan(values.sum())
+    if suspicious and (bad := np.isnan(values)).any():
+        raise ValueError(
+            f"score is NaN in row {int(bad.argmax())}: a row without a score has no rank; "
+            "drop it or score it"
+        )
+    return values
+
+
+def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[np.bool_]:
+    if labels.dtype.kind in "fO" and (bad := _missing(labels)).any():
+        row = int(bad.argmax())
+        what = "NaN" if isinstance(labels[row], float) else repr(labels[row])
+        raise ValueError(f"y is {what} in row {row}: a row without a label has no class; drop it")
+    if np.ndim(pos_label):
+        raise ValueError(f"pos_label must be one label, got {pos_label!r}")
+    if labels.dtype == np.bool_:
+        low, high = bool(labels.min()), bool(labels.max())
+        if low != high and pos_label is None:
+            return labels
+    elif labels.dtype.kind in "iuf":
+        low, high = labels.min(), labels.max()
+    else:
+        low, high = _ends(labels)
+    if low == high and not (one_class and pos_label is not None):
+        raise ValueError(
+            f"y has one class only, {_plain(low)!r}: a curve needs rows of both classes"
+        )
+    other = labels == high
+    outside = ~(other | (labels == low))
+    if outside.any():
+        row = int(outside.argmax())
+        raise ValueError(
+            f"y has more than two classes: {_plain(low)!r}, {_plain(high)!r} and, in row {row}, "
+            f"{_plain(labels[row])!r}; compare one class with the rest, as in y == {_plain(high)!r}"
+        )
+    if pos_label is None or pos_label == high:
+        return other
+    if pos_label == low:
+        return ~other
+    if one_class and low == high:
+        return np.zeros(labels.shape[0], dtype=bool)
+    raise ValueError(
+        f"pos_label={pos_label!r} is not a label of y, which has {_plain(low)!r} and "
+        f"{_plain(high)!r}"
+    )
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which labels are none: NaN, None, and what pandas calls NA, which equals nothing."""
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    known = [
+        label is not None and isinstance(same := label == label, bool | np.bool_) and bool(same)
+        for label in labels
+    ]
+    return ~np.array(known)
+
+
+def _ends(labels: NDArray[Any]) -> tuple[Any, Any]:
+    try:
+        found = np.unique(labels)
+    except TypeError:
+        raise ValueError("y mixes labels of different types, which have no order") from None
+    return found[0], found[-1]
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
