@@ -29,6 +29,7 @@ from fenchel.score.groups import MANY, Floats, Groups, Runs, grouped
 from fenchel.score.labels import Marked, marked
 
 NOTHING = 1e-14  # what rounding leaves of a spread, or of a difference, that is zero
+FINE = 1e-16  # to which the ends of an interval are found
 Method = Literal["logit", "plain", "guaranteed"]
 
 
@@ -199,14 +200,15 @@ def _guaranteed(area: float, pairs: int, tail: float) -> tuple[float, float]:
         return float(rel_entr(area, theta) + rel_entr(1.0 - area, 1.0 - theta)) - most
 
     tiny = 1e-300
-    low = 0.0 if area == 0.0 else brentq(excess, tiny, area) if excess(tiny) > 0.0 else 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
+    if area > 0.0 and excess(tiny) > 0.0:
+        low = brentq(excess, tiny, area, xtol=FINE)
     if area < 1.0:
         # In 1 - θ, which keeps its digits near θ = 1.
         def above(rest: float) -> float:
             return float(rel_entr(area, 1.0 - rest) + rel_entr(1.0 - area, rest)) - most
 
-        high = 1.0 - brentq(above, tiny, 1.0 - area) if above(tiny) > 0.0 else 1.0
+        high = 1.0 - brentq(above, tiny, 1.0 - area, xtol=FINE) if above(tiny) > 0.0 else 1.0
     return low, high
 
 

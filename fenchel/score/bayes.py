@@ -50,13 +50,18 @@ def bayes_risk(eta_values: Any, *, loss: Margin | None = None, level: float | No
     0.3578
     """
     eta = _checked(eta_values)
+    least, most = 0.0, 0.5
     if loss is None:
         values = np.minimum(eta, 1.0 - eta)
     elif loss.is_calibrated():
-        values = loss.phi(np.zeros(1)) - loss.psi(2.0 * eta - 1.0)
+        most = float(loss.phi(np.zeros(1))[0])
+        least = most - float(loss.psi(1.0))
+        values = most - loss.psi(2.0 * eta - 1.0)
     else:
         raise ValueError(f"{loss} is not calibrated: its least risk is not φ(0) − E ψ(2η − 1)")
-    return float(values.mean()) if level is None else mean_estimate(values, level)
+    if level is None:
+        return float(values.mean())
+    return mean_estimate(values, level, within=(least, most))
 
 
 def auc_star(eta_values: Any, *, level: float | None = None) -> float:
@@ -72,7 +77,7 @@ def auc_star(eta_values: Any, *, level: float | None = None) -> float:
         η at n independent draws of x.
     level : float, optional
         With 0.95 the answer carries a 95 % interval: jackknife, on the logit scale, around the
-        value less its bias. It needs some ten expected rows of either class.
+        value less its bias, and at least ½. It needs some ten expected rows of either class.
 
     Returns
     -------
@@ -124,19 +129,23 @@ def _jackknifed(eta: Floats, total: float, pairs: float, area: float, level: flo
     error = float(pseudo.std(ddof=1)) / math.sqrt(n)
     centre = centre if centre < 1.0 else area
     quantile = float(stdtrit(n - 1, 0.5 + 0.5 * check_share(level, "level")))
-    if centre == 1.0:
-        low = high = 1.0
+    if error <= 1e-12 or centre == 1.0:
+        low, high, method = 0.5, 1.0, "no spread: nothing is excluded"
     else:
         reach = quantile * error / (centre * (1.0 - centre))
         low, high = (float(expit(logit(centre) + side * reach)) for side in (-1.0, 1.0))
-    method = "jackknife on the logit scale"
+        low, high = max(low, 0.5), max(high, 0.5)  # η ranks no worse than chance
+        method = "jackknife on the logit scale"
     return Estimate(area, low, high, level=level, method=method, standard_error=error)
 
 
 def _checked(eta_values: Any) -> Floats:
-    eta = column(eta_values, "eta_values").astype(np.float64, copy=False)
+    eta = column(eta_values, "eta_values")
     if not eta.size:
         raise ValueError("eta_values is empty: there is no probability to average")
+    if eta.dtype.kind not in "biuf":
+        raise ValueError(f"eta_values must be numbers, got an array of {eta.dtype}")
+    eta = eta.astype(np.float64, copy=False)
     bad = ~((eta >= 0.0) & (eta <= 1.0))
     if bad.any():
         row = int(bad.argmax())

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fenchel.score.estimate import is_whole
 from fenchel.score.groups import Floats, Groups, grouped
 from fenchel.score.labels import marked
 
@@ -75,7 +75,7 @@ class Curve:
 
         With `pos_label` given, one class alone is fine too: a part of a table may have no other.
         """
-        if limit is not None and not (isinstance(limit, Integral) and limit >= 2):
+        if limit is not None and not (is_whole(limit) and limit >= 2):
             raise ValueError(f"limit must be at least 2 groups, a whole number, got {limit!r}")
         one_class = pos_label is not None
         rows = marked(y_true, y_score, sample_weight, pos_label, one_class=one_class)

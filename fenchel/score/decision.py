@@ -11,7 +11,6 @@ characteristics, Science Advances 4 (2018).
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy.special import betaincc
 from fenchel.data.arrays import host
 from fenchel.data.faults import check_weight
 from fenchel.score.curve import Curve
-from fenchel.score.estimate import check_share
+from fenchel.score.estimate import check_share, is_number
 from fenchel.score.labels import column
 
 SLACK = 1.0 + 1e-12  # what decimals such as 0.1 lose in binary: (1 − 0.1)² counts as 0.81
@@ -378,7 +377,7 @@ def bayes_threshold(
 def check_cost(cost_fp: float, cost_fn: float) -> tuple[float, float]:
     """Both costs as floats, or an error that names the one that is wrong."""
     for name, value in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
-        if not (isinstance(value, Real) and 0.0 <= float(value) < math.inf):
+        if not (is_number(value) and 0.0 <= float(value) < math.inf):
             raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
     if cost_fp == cost_fn == 0:
         raise ValueError("cost_fp and cost_fn are both 0: every threshold costs the same")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -82,8 +82,18 @@ def _estimate(
     return Estimate(value, low, high, level=level, method=method, standard_error=error)
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is a number, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, and not True or False."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def check_share(value: Any, what: str) -> float:
     """The value as a float strictly between 0 and 1, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+    if not is_number(value) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{what} must lie strictly between 0 and 1, got {value!r}")
     return float(value)

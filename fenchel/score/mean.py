@@ -19,10 +19,17 @@ from scipy.special import stdtrit
 from fenchel.score.estimate import Estimate, check_share
 
 
-def mean_estimate(values: Any, level: float = 0.95, weight: Any = None) -> Estimate:
+def mean_estimate(
+    values: Any,
+    level: float = 0.95,
+    weight: Any = None,
+    within: tuple[float, float] | None = None,
+) -> Estimate:
     """The mean of the values with its skewness-corrected t interval; at least two values.
 
-    Weights are positive. The interval has no length where all values are equal.
+    Weights are positive. `within` is where the values lie: the interval is cut to it, and where all
+    n values are c it is (1 − q) c + q within, q = 1 − (1 − level)^{1/n} the share of other values
+    that n draws exclude. Without it that interval has no length.
 
     Examples
     --------
@@ -32,6 +39,7 @@ def mean_estimate(values: Any, level: float = 0.95, weight: Any = None) -> Estim
     """
     x = np.asarray(values, dtype=np.float64)
     n = x.size
+    level = check_share(level, "level")
     if n < 2:
         raise ValueError(f"an interval of a mean needs at least two values, got {n}")
     if weight is None:
@@ -44,16 +52,24 @@ def mean_estimate(values: Any, level: float = 0.95, weight: Any = None) -> Estim
         worth = 1.0 / float(w @ w)
         mean = float(w @ x)
         apart = w * (x - mean)
-    quantile = float(stdtrit(worth - 1.0, 0.5 + 0.5 * check_share(level, "level")))
+    method, least, most = "t corrected for skewness", *(within or (-math.inf, math.inf))
+    if worth <= 1.0 + 1e-9:
+        method = "one row has all the weight: nothing is excluded"
+        return Estimate(mean, least, most, level=level, method=method)
+    quantile = float(stdtrit(worth - 1.0, 0.5 + 0.5 * level))
     spread = math.sqrt(float(apart @ apart))
     error = spread * math.sqrt(worth / (worth - 1.0))
     # Rounding of the mean itself passes for a spread where all values are equal.
     if spread <= 4.0 * np.finfo(np.float64).eps * abs(mean) / math.sqrt(worth):
         low = high = mean
+        if within is not None:
+            rest = 1.0 - (1.0 - level) ** (1.0 / worth)
+            low, high = mean + rest * (least - mean), mean + rest * (most - mean)
+            method = "exact, all values equal"
     else:
         skew = float(((apart / spread) ** 3).sum())
         low, high = (mean - error * _uncubed(side * quantile, skew) for side in (1.0, -1.0))
-    method = "t corrected for skewness"
+    low, high = min(mean, max(low, least)), max(mean, min(high, most))
     return Estimate(mean, low, high, level=level, method=method, standard_error=error)
 
 

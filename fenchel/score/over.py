@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils._response import _get_response_values
 from sklearn.utils.validation import check_is_fitted
@@ -63,6 +64,8 @@ def curve_of(
     >>> exact.high.size, pooled.high.size
     (569, 64)
     """
+    if not is_classifier(estimator):
+        raise TypeError(f"a curve needs a classifier of two classes, and {estimator!r} is none")
     check_is_fitted(estimator)
     classes = estimator.classes_
     if len(classes) != 2:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.margin import Margin
 from fenchel.data.arrays import host
 from fenchel.score.binomial import upper_bound
-from fenchel.score.estimate import check_share
+from fenchel.score.estimate import check_share, is_number
 from fenchel.score.labels import column
 
 Floats = NDArray[np.float64]
@@ -268,7 +267,7 @@ def _calibrate(
     loss: Margin = inner.loss_
     least, start = _least(loss), float(loss.phi(np.zeros(1))[0])
     best = least if best_risk is None else best_risk
-    if not (isinstance(best, Real) and least <= best <= start):
+    if not (is_number(best) and least <= best <= start):
         raise ValueError(
             f"best_risk must lie between {least:g} and {start:g}, the loss of a score of zero, "
             f"got {best_risk!r}"

@@ -215,3 +215,58 @@ def test_inputs_are_not_changed_and_arguments_are_checked():
         auc(y, score, level=0.9, method="guaranteed", sample_weight=weight)
     with pytest.raises(ValueError, match=r"sample_weight.*row 3"):
         auc(y, score, sample_weight=np.where(np.arange(22) == 3, -1.0, 1.0))
+
+
+def test_weights_do_not_hide_that_classes_are_apart():
+    rng = np.random.default_rng(0)
+    for n in range(4, 40):
+        y = np.repeat([0, 1], n)
+        score, weight = rng.random(2 * n) + 3 * y, rng.random(2 * n) + 0.1
+        best = auc(y, score, sample_weight=weight, level=0.95)
+        worst = auc(y, -score, sample_weight=weight, level=0.95)
+        assert (best, worst) == (1.0, 0.0)
+        assert best.method == worst.method == "exact, disjoint pairs"
+        assert best.low < 0.95 and worst.high > 0.05
+        both = compare_auc(y, score, -score, sample_weight=weight)
+        assert (both.first, both.second) == (1.0, 0.0)
+        assert both.difference.low < 0.9 and both.p_value > 0.0
+
+
+def test_equal_scores_do_not_make_certainty():
+    found = auc([0, 1, 0, 1], [1, 1, 1, 1], level=0.95)
+    assert found == 0.5 and found.low < 0.05 and found.high > 0.95
+    rng = np.random.default_rng(0)
+    weight = rng.random(40) + 0.5
+    found = auc(np.arange(40) % 2, np.ones(40), sample_weight=weight, level=0.95)
+    assert found.high - found.low > 0.3
+
+
+def test_models_that_agree_on_a_sample_may_differ():
+    y, score = np.repeat([0, 1], 10), np.arange(20.0)
+    other = score + np.random.default_rng(0).random(20) * 0.5  # both order every pair alike
+    found = compare_auc(y, score, other)
+    reach = 1.0 - 0.05**0.1
+    assert found.difference == 0.0 and found.p_value == 1.0
+    assert (found.difference.low, found.difference.high) == pytest.approx((-reach, reach))
+    same = compare_auc(y, score, score.copy()).difference
+    assert same.low == same.high == 0.0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_weights_without_squares_are_refused(size):
+    with pytest.raises(ValueError, match="divide all weights by one number"):
+        auc([0, 1, 1], [1, 2, 3], sample_weight=np.full(3, size))
+
+
+def test_the_guarantee_survives_pooling_and_is_not_for_weights():
+    y, score = binormal(np.random.default_rng(1), 30, 30, 0.99)
+    curve = Curve.of(y, score, limit=6)
+    least, most = curve.auc_bounds()
+    found = curve_auc(curve, method="guaranteed")
+    for area, end in ((least, found.low), (most, found.high)):
+        divergence = sum(
+            p * math.log(p / q) for p, q in ((area, end), (1 - area, 1 - end)) if p > 0.0
+        )
+        assert 30 * divergence == pytest.approx(math.log(40.0), rel=1e-4)
+    with pytest.raises(ValueError, match="equal weight"):
+        curve_auc(Curve.of(y, score, sample_weight=np.arange(60) + 1.0), method="guaranteed")

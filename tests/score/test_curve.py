@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import math
+import pickle
+from copy import deepcopy
+
+import joblib
 import numpy as np
 import oracles_score as oracles
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -262,3 +269,58 @@ def test_labels_of_any_kind_and_a_chosen_positive_class():
         Curve.of([0, 1], [0, 1], limit=1)
     with pytest.raises(ValueError, match="no negative row"):
         Curve.of([1, 1], [0.1, 0.2], pos_label=1).auc()
+
+
+def joblib_copy(value):
+    with io.BytesIO() as file:
+        joblib.dump(value, file)
+        file.seek(0)
+        return joblib.load(file)
+
+
+@pytest.mark.parametrize(
+    "stored", [lambda c: pickle.loads(pickle.dumps(c)), deepcopy, joblib_copy], ids=str
+)
+def test_a_stored_curve_still_knows_that_it_counts(stored):
+    curve = Curve.of([0, 1, 1], [1.0, 2.0, 3.0])
+    back = stored(curve)
+    assert back.is_counted and back.auc() == curve.auc() and back.limit is None
+    weighted = Curve.of([0, 1, 1], [1.0, 2.0, 3.0], sample_weight=[1.0, 2.0, 3.0], limit=2)
+    back = stored(weighted)
+    assert not back.is_counted and back.limit == 2
+    assert np.array_equal(back.positive2, weighted.positive2)
+    assert np.array_equal(back.low, weighted.low)
+
+
+def test_a_part_without_rows_brings_its_limit_along():
+    nothing = Curve.of([], [], pos_label=1, limit=3)
+    curve = Curve.of([0, 1] * 10, np.arange(20.0))
+    assert (nothing + curve).high.size == (curve + nothing).high.size == 3
+    with pytest.raises(ValueError, match="no positive row"):
+        _ = nothing.prior
+    with pytest.raises(TypeError):
+        _ = curve + 1
+
+
+@pytest.mark.parametrize("label", [2, "1"])
+def test_a_part_with_two_other_classes_has_no_positive_one(label):
+    with pytest.raises(ValueError, match="is not a label of y, which has 0 and 1"):
+        Curve.of([0, 1, 1], [1.0, 2.0, 3.0], pos_label=label)
+
+
+@pytest.mark.parametrize(
+    ("y", "score", "settings", "message"),
+    [
+        (np.ma.array([0, 1, 1], mask=[0, 1, 0]), [1, 2, 3], {}, "y is masked in row 1"),
+        ([0, 1, 1], np.ma.array([1, 2, 3], mask=[0, 0, 1]), {}, "score is masked in row 2"),
+        (np.array(["a", None, "b"], dtype=object), [1, 2, 3], {}, "y is None in row 1"),
+        (np.array([0, 1, math.nan], dtype=object), [1, 2, 3], {}, "y is NaN in row 2"),
+        (np.array([0, pd.NA, 1], dtype=object), [1, 2, 3], {}, "y is <NA> in row 1"),
+        ([[0], [1, 2]], [1, 2], {}, "y must be one column"),
+        ([0, 1, 1], [1, 2, 3], {"pos_label": [0, 1]}, "pos_label must be one label"),
+        ([0, 1, 1], [1, 2, 3], {"limit": "9"}, "limit must be at least 2"),
+    ],
+)
+def test_what_is_no_column_of_labels_or_scores(y, score, settings, message):
+    with pytest.raises(ValueError, match=message):
+        Curve.of(y, score, **settings)

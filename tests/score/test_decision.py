@@ -252,3 +252,8 @@ def test_bayes_threshold_is_the_cheapest_under_a_changed_prior():
     cut = bayes_threshold(2.0, 7.0, prior=truth, sample_prior=sample)
     flagged = balanced.eta(X) > cut
     np.testing.assert_array_equal(flagged, 7.0 * changed.eta(X) > 2.0 * (1.0 - changed.eta(X)))
+
+
+def test_costs_whose_sum_overflows():
+    assert bayes_threshold(1e308, 1e308) == 0.5
+    assert bayes_threshold(0.0, 1.0) == 0.0 and bayes_threshold(1.0, 0.0) == 1.0

@@ -215,11 +215,42 @@ def test_limits_refuse_what_is_no_probability():
     assert auc_star([0.0, 0.0, 1.0, 1.0]) == 1.0
 
 
-def test_intervals_of_constant_values_are_points():
-    point = bayes_risk(np.full(10, 0.3), level=0.9)
-    assert point.low == point.high == point
-    point = auc_star(np.full(10, 0.3), level=0.9)
-    assert point == 0.5 and point.low == pytest.approx(0.5) and point.high == pytest.approx(0.5)
+def test_constant_values_do_not_make_certainty():
+    found = bayes_risk(np.full(10, 0.3), level=0.9)
+    unseen = 1.0 - 0.1**0.1  # the largest share of other values that ten draws exclude
+    ends = (0.3 * (1.0 - unseen), 0.3 * (1.0 - unseen) + 0.5 * unseen)
+    assert (found.low, found.high) == pytest.approx(ends)
+    found = bayes_risk([0.0, 1.0] * 5, loss=Hinge(), level=0.9)
+    assert (found, found.low, found.high) == pytest.approx((0.0, 0.0, unseen))
+    for eta in ([0.3] * 10, [0.0, 1.0] * 5):
+        found = auc_star(eta, level=0.9)
+        assert (found.low, found.high) == (0.5, 1.0) and "nothing is excluded" in found.method
+
+
+def test_intervals_stay_where_the_numbers_lie():
+    rare = bayes_risk([0.0] * 999 + [0.5], level=0.95)
+    assert 0.0 <= rare.low < rare < rare.high <= 0.5
+    assert auc_star([0.5, 0.5, 1.0], level=0.95).low == 0.5
+    with pytest.raises(ValueError, match="must be numbers"):
+        auc_star(["a", "b"])
+
+
+def test_a_mean_that_rests_on_one_row_excludes_nothing():
+    found = mean_estimate([0.0, 1.0], 0.95, weight=[1.0, 1e-300], within=(0.0, 1.0))
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("prior", "mean", "variance", "want"),
+    # Sums of Φ between the roots of s, with 500 digits.
+    [
+        (0.5, 10.0, 0.005595245617346347, 4.340911762768626e-21),
+        (1e-6, 10.0, 0.15136185677742378, 8.071629678826327e-15),
+    ],
+)
+def test_a_tiny_risk_keeps_its_digits(prior, mean, variance, want):
+    classes = GaussianClasses([0.0, mean], covariance=[1.0, variance], prior=prior)
+    assert classes.bayes_risk() == pytest.approx(want, rel=1e-6)
 
 
 def test_hall_ends_solve_their_cubic():

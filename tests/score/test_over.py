@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -118,3 +119,9 @@ def test_errors_name_the_row_and_the_classes():
         curve_of(three, X, Y)
     with pytest.raises(ValueError, match="both classes"):
         curve_of(MODEL, X[Y == 1], Y[Y == 1])
+
+
+def test_what_has_no_classes_is_refused():
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(TypeError, match="a curve needs a classifier"):
+        curve_of(Ridge().fit(X, X[:, 0]), X, X[:, 0] > 2)

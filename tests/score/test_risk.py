@@ -247,3 +247,26 @@ def test_every_statement_is_true_as_often_as_it_says(train):
     noise = 3.0 * math.sqrt(delta / repeats)
     assert (missed / repeats <= delta + noise).all(), missed / repeats
     assert (missed[:3] / repeats >= 0.5 * delta).all(), missed / repeats  # and not idle
+
+
+@pytest.mark.parametrize(
+    ("delta", "words"),
+    [(0.05, "95 %"), (0.07, "93 %"), (1e-4, "99.99 %"), (1e-12, "99.9999999999 %"), (1 / 3, "66")],
+)
+def test_no_sentence_claims_more_than_its_probability(delta, words):
+    model = LogisticRegression().fit(*CLASSES.sample(100, random_state=0))
+    text = str(risk_certificate(model, *CLASSES.sample(100, random_state=1), delta=delta))
+    assert f"with probability at least {words}" in text
+    assert "at least 100 %" not in text
+
+
+@pytest.mark.parametrize(
+    ("label", "message"), [(2, "y_test is 2 in row 3"), (math.nan, "y_test is nan in row 3")]
+)
+def test_labels_that_the_model_does_not_know(label, message):
+    X, y = CLASSES.sample(100, random_state=0)
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        risk_certificate(model, X, np.where(np.arange(100) == 3, label, y))
+    with pytest.raises(ValueError, match=r"'[01]' in row 0; the model knows 0, 1"):
+        risk_certificate(model, X, y.astype(str))

@@ -206,3 +206,29 @@ def test_large_tables_agree_with_small_ones():
     for name in few.to_dict():
         want = [table.at(t)[name] for t in picked]
         np.testing.assert_allclose(getattr(few, name), want, rtol=1e-8)
+
+
+def test_rows_that_the_table_does_not_have():
+    negatives = np.append(np.full(3, math.inf), np.arange(57.0))
+    y, score = np.append(np.zeros(60), np.ones(3)), np.append(negatives, [math.inf, 1.0, 2.0])
+    table = threshold_table(y, score)
+    never = neyman_pearson_threshold(negatives)
+    assert never == math.inf and not never.flags(score).any()
+    with pytest.raises(ValueError, match="score > inf flags nothing"):
+        table.at(never)
+    assert table.at(math.inf)["fp"] == 3  # score ≥ inf
+    with pytest.raises(ValueError, match="nan is not in the table"):
+        table.at(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"thresholds": ["a"]}, "thresholds must be numbers"),
+        ({"cost_fp": "a"}, "cost_fp must be a finite number"),
+        ({"level": "a"}, "level must lie strictly between 0 and 1"),
+    ],
+)
+def test_arguments_of_the_wrong_type(settings, message):
+    with pytest.raises(ValueError, match=message):
+        threshold_table(*rows(), **settings)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.score.estimate import Estimate
+from fenchel.score.folds.ranges import difference_of
 from fenchel.score.folds.resampled import Fold, corrected_mean, corrected_p_value, ratio_of
 from fenchel.score.folds.validate import Validation
 
@@ -26,7 +27,8 @@ class ModelComparison:
         The first minus the second, with its interval; scores are better the larger they are, so a
         positive one speaks for the first.
     t, p_value, degrees_of_freedom : float, float, int
-        Of the two-sided corrected resampled t test of no difference.
+        Of the two-sided corrected resampled t test of no difference. Where every fold shows the
+        same difference there is no interval, and p is 1 if that is zero, else NaN.
     differences : array of shape (folds,)
     metric : str
     """
@@ -91,6 +93,9 @@ def compare_models(
     >>> found.difference.low > 0, found.p_value < 0.05
     (True, True)
     """
+    for which, given in (("validation_a", validation_a), ("validation_b", validation_b)):
+        if not isinstance(given, Validation):
+            raise TypeError(f"{which} must come from cross_validate, got {type(given).__name__}")
     _check_folds(validation_a, validation_b)
     name = validation_a.metric(metric)
     if name not in validation_b.test:
@@ -103,7 +108,8 @@ def compare_models(
     if (bad := np.isnan(differences)).any():
         raise ValueError(f"{name} is NaN in fold {int(bad.argmax())}: compare on folds with scores")
     first, second = validation_a.mean(name, level), validation_b.mean(name, level)
-    difference = corrected_mean(differences, ratio_of(validation_a.folds), level)
+    within = difference_of(validation_a.within(name), validation_b.within(name))
+    difference = corrected_mean(differences, ratio_of(validation_a.folds), level, within)
     t, p = corrected_p_value(difference, J)
     return ModelComparison(first, second, difference, t, p, J - 1, differences, name)
 

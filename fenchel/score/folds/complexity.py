@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.score.estimate import Estimate
+from fenchel.score.folds.ranges import ANYWHERE, Range
 from fenchel.score.folds.resampled import (
     Fold,
     best_row,
@@ -39,6 +40,8 @@ class ValidationCurve:
     certificates : tuple of tuples, shaped as the scores
     fit_seconds : array, shaped as the scores
     folds : tuple of (train, test)
+    within : (float, float)
+        Where the metric lies.
     """
 
     param_name: str
@@ -48,6 +51,7 @@ class ValidationCurve:
     certificates: Proofs
     fit_seconds: Floats
     folds: tuple[Fold, ...]
+    within: Range = ANYWHERE
 
     def __iter__(self) -> Iterator[Floats]:
         return iter((self.train_scores, self.test_scores))
@@ -61,7 +65,8 @@ class ValidationCurve:
     def estimates(self, level: float = 0.95, *, train: bool = False) -> tuple[Estimate, ...]:
         """The mean score at each value with its corrected resampled t interval."""
         scores = self.train_scores if train else self.test_scores
-        return tuple(corrected_mean(row, ratio_of(self.folds), level) for row in scores)
+        ratio = ratio_of(self.folds)
+        return tuple(corrected_mean(row, ratio, level, self.within) for row in scores)
 
     @property
     def best_index(self) -> int:
@@ -102,6 +107,8 @@ class LearningCurve:
     certificates : tuple of tuples, shaped as the scores
     fit_seconds : array, shaped as the scores
     folds : tuple of (train, test)
+    within : (float, float)
+        Where the metric lies.
     """
 
     train_sizes: NDArray[np.int64]
@@ -110,6 +117,7 @@ class LearningCurve:
     certificates: Proofs
     fit_seconds: Floats
     folds: tuple[Fold, ...]
+    within: Range = ANYWHERE
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return iter((self.train_sizes, self.train_scores, self.test_scores))
@@ -125,7 +133,9 @@ class LearningCurve:
         scores = self.train_scores if train else self.test_scores
         judged = float(np.mean([len(test) for _, test in self.folds]))
         rows = zip(scores, self.train_sizes, strict=True)
-        return tuple(corrected_mean(row, judged / int(size), level) for row, size in rows)
+        return tuple(
+            corrected_mean(row, judged / int(size), level, self.within) for row, size in rows
+        )
 
     def __str__(self) -> str:
         rows = zip(self.train_sizes, self.estimates(), strict=True)
@@ -217,7 +227,7 @@ def validation_curve(
     wanted = Wanted(train_scores=True, warm=warm_start)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress)
     grid = list(zip(*found, strict=True))  # value by value
-    return ValidationCurve(param_name, values, *_curves(study, grid), folds)
+    return ValidationCurve(param_name, values, *_curves(study, grid), folds, only_range(study))
 
 
 def learning_curve(
@@ -291,7 +301,7 @@ def learning_curve(
     wanted = Wanted(train_scores=True)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress, what="fits")
     grid = [[one for (one,) in found[s :: len(sizes)]] for s in range(len(sizes))]
-    return LearningCurve(sizes, *_curves(study, grid), folds)
+    return LearningCurve(sizes, *_curves(study, grid), folds, only_range(study))
 
 
 def _curves(
@@ -315,6 +325,12 @@ def scores_of(study: Study, grid: Sequence[Sequence[Outcome]], *, train: bool) -
         )
     (values,) = found.values()
     return values.reshape(shape)
+
+
+def only_range(study: Study) -> Range:
+    """Where the one metric lies."""
+    (within,) = study.judge.ranges().values()
+    return within
 
 
 def _sizes(train_sizes: Any, most: int) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from fenchel.score.estimate import Estimate, check_share
+from fenchel.score.folds.ranges import ANYWHERE, Range
 
 Floats = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -39,7 +40,8 @@ def ratio_of(folds: Sequence[Fold]) -> float:
 def corrected_interval(
     scores: Any, ratio: float, level: float = 0.95
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """(mean, low, high, standard error) over the last axis; one fold gives no interval."""
+    """(mean, low, high, standard error) over the last axis; one fold gives no interval, nor do
+    folds that all have the same score: no spread is no knowledge of it."""
     level = check_share(level, "level")
     values = np.asarray(scores, dtype=np.float64)
     J = values.shape[-1]
@@ -47,23 +49,32 @@ def corrected_interval(
     if J < 2:
         nothing = np.full(mean.shape, np.nan)
         return mean, nothing, nothing, nothing
-    error = np.sqrt((1.0 / J + ratio) * values.var(axis=-1, ddof=1))
-    reach = stdtrit(J - 1, 0.5 * (1.0 + level)) * error
+    # Differences of equal scores are equal up to rounding.
+    alike = np.ptp(values, axis=-1) <= 1e-12 * np.abs(values).max(axis=-1)
+    spread = np.where(alike, 0.0, values.std(axis=-1, ddof=1))
+    error = math.sqrt(1.0 / J + ratio) * spread
+    reach = np.where(alike, np.nan, stdtrit(J - 1, 0.5 * (1.0 + level)) * error)
     return mean, mean - reach, mean + reach, error
 
 
-def corrected_mean(scores: Floats, ratio: float, level: float = 0.95) -> Estimate:
-    """The mean of one row of fold scores with its interval."""
+def corrected_mean(
+    scores: Floats, ratio: float, level: float = 0.95, within: Range = ANYWHERE
+) -> Estimate:
+    """The mean of one row of fold scores with its interval, cut to where the metric lies."""
     mean, low, high, error = (float(x) for x in corrected_interval(scores, ratio, level))
     method = f"corrected resampled t, {len(scores)} folds" if len(scores) > 1 else "one fold"
+    if error == 0.0:
+        method = f"{len(scores)} folds alike: no interval"
+    elif error > 0.0:  # an error_score may lie outside itself
+        low, high = min(mean, max(low, within[0])), max(mean, min(high, within[1]))
     return Estimate(mean, low, high, level=level, method=method, standard_error=error)
 
 
 def corrected_p_value(difference: Estimate, J: int) -> tuple[float, float]:
     """(t, two-sided p) of the hypothesis that the mean difference of J folds is zero."""
     value, error = float(difference), difference.standard_error
-    if error == 0.0:  # the same difference in every fold
-        return (0.0, 1.0) if value == 0.0 else (math.copysign(math.inf, value), 0.0)
+    if error == 0.0:  # the same difference in every fold, which says nothing about chance
+        return (0.0, 1.0) if value == 0.0 else (math.copysign(math.inf, value), math.nan)
     t = value / error
     return t, 2.0 * float(stdtr(J - 1, -abs(t)))
 

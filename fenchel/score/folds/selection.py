@@ -11,7 +11,8 @@ from sklearn.model_selection import ParameterGrid
 
 from fenchel.convex.certificate import Certificate
 from fenchel.score.estimate import Estimate
-from fenchel.score.folds.complexity import End, Floats, Proofs, scores_of
+from fenchel.score.folds.complexity import End, Floats, Proofs, only_range, scores_of
+from fenchel.score.folds.ranges import ANYWHERE, Range
 from fenchel.score.folds.resampled import (
     Fold,
     best_row,
@@ -55,6 +56,8 @@ class Selection:
     index, best_index : int
         Of the chosen candidate, and of the one with the largest mean.
     rule : str
+    within : (float, float)
+        Where the metric lies.
     """
 
     params: dict[str, Any]
@@ -67,6 +70,7 @@ class Selection:
     index: int
     best_index: int
     rule: Rule
+    within: Range = ANYWHERE
 
     @property
     def certificate(self) -> Certificate | None:
@@ -77,7 +81,8 @@ class Selection:
         """Mean score of the chosen candidate with its corrected resampled t interval: that of one
         candidate named beforehand, so optimistic for the best of many; `nested_cross_validate`
         judges the choice too."""
-        return corrected_mean(self.scores[self.index], ratio_of(self.folds), level)
+        row = self.scores[self.index]
+        return corrected_mean(row, ratio_of(self.folds), level, self.within)
 
     def __str__(self) -> str:
         lines = [f"{_written(self.params)} by {self.rule} of {len(self.candidates)} candidates"]
@@ -369,6 +374,7 @@ def _chosen(
         index=index,
         best_index=best,
         rule=rule,
+        within=only_range(study),
     )
 
 

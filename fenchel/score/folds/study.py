@@ -155,6 +155,8 @@ def study_of(
     is_number = isinstance(error_score, Real) and not isinstance(error_score, bool)
     if not is_number and error_score != "raise":
         raise ValueError(f"error_score must be 'raise' or a number, got {error_score!r}")
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict, name to argument of fit, got {params!r}")
     X, y, groups = indexable(X, y, groups)
     codes = classes = None
     kinds = ("binary", "multiclass")

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_method_params
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.blocks import one_blas_thread, thread_count, threads
+from fenchel.score.estimate import is_whole
 from fenchel.score.folds.judge import Recall, answers, recalling
 from fenchel.score.folds.progress import counted
 from fenchel.score.folds.study import Study, Warm, configured, last_step
@@ -239,6 +240,8 @@ def run(
     """The outcomes of every trial, in their order, the same for any number of jobs."""
     for trial in {id(trial.train): trial for trial in trials}.values():
         _check_classes(study, trial)  # once for all the paths of a fold
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
     jobs = min(effective_n_jobs(n_jobs), len(trials))
     with counted(progress, what, len(trials)) as show:
         if jobs == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from fenchel.convex.certificate import Certificate
 from fenchel.score.curve import Curve
 from fenchel.score.estimate import Estimate
+from fenchel.score.folds.ranges import ANYWHERE, Range
 from fenchel.score.folds.resampled import Fold, corrected_mean, ratio_of
 from fenchel.score.folds.study import Study, study_of
 from fenchel.score.folds.trial import Outcome, Trial, Wanted, run, table
@@ -63,6 +64,7 @@ class Validation(dict[str, Any]):
     estimators: tuple[Any, ...] | None
     n_rows: int
     return_indices: bool = False
+    ranges: Mapping[str, Range] = field(default_factory=dict)
 
     @cached_property
     def curve(self) -> Curve | None:
@@ -74,8 +76,14 @@ class Validation(dict[str, Any]):
 
     def mean(self, metric: str | None = None, level: float = 0.95) -> Estimate:
         """The mean over the folds with its corrected resampled t interval (Nadeau, Bengio 2003):
-        s̄ ± t_{J-1} √((1/J + n_test/n_train) S²), for a learner fitted to so many rows."""
-        return corrected_mean(self.test[self.metric(metric)], ratio_of(self.folds), level)
+        s̄ ± t_{J-1} √((1/J + n_test/n_train) S²), for a learner fitted to so many rows; cut to
+        where the metric lies, and NaN where all folds have the same score."""
+        name = self.metric(metric)
+        return corrected_mean(self.test[name], ratio_of(self.folds), level, self.within(name))
+
+    def within(self, metric: str) -> Range:
+        """Where the metric lies, whatever the model."""
+        return self.ranges.get(metric, ANYWHERE)
 
     def metric(self, name: str | None = None) -> str:
         """That metric, or the only one."""
@@ -264,4 +272,5 @@ def validation_of(
         estimators=tuple(o.estimator for o in outcomes) if wanted.estimator else None,
         n_rows=study.n_rows,
         return_indices=return_indices,
+        ranges=study.judge.ranges(),
     )

@@ -9,11 +9,12 @@ import oracles_score as oracles
 import pytest
 from scipy.special import ndtr
 from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score, make_scorer
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
 
-from fenchel import compare_models, cross_validate
+from fenchel import compare_models, cross_validate, learning_curve, select, validation_curve
 from fenchel.score.folds.resampled import corrected_interval
 
 
@@ -212,3 +213,57 @@ def test_the_worlds_learners_are_estimators_too():
     _, low, high, _ = corrected_interval(by_hand[0] - by_hand[1], 0.25, 0.95)
     found = compare_models(a, b).difference
     np.testing.assert_allclose([found.low, found.high], [low, high], atol=1e-12)
+
+
+def test_folds_that_are_all_alike_do_not_make_certainty():
+    y = np.repeat([0, 1], 50)
+    X = np.random.default_rng(0).normal(size=(100, 1)) + 20 * y[:, None]
+    sure = cross_validate(GaussianNB(), X, y)
+    assert sure.mean() == 1.0 and np.isnan([sure.mean().low, sure.mean().high]).all()
+    assert "5 folds alike: no interval" in str(sure)
+    shifted = replace(sure, test={"score": sure.test["score"] - 0.1})
+    found = compare_models(sure, shifted)
+    assert found.difference == pytest.approx(0.1)
+    assert found.t == np.inf and np.isnan(found.p_value) and np.isnan(found.difference.low)
+    with pytest.raises(TypeError, match="validation_b must come from cross_validate"):
+        compare_models(sure, {})
+
+
+@pytest.mark.parametrize(
+    ("scoring", "within"),
+    [
+        ("accuracy", (0.0, 1.0)),
+        ("roc_auc", (0.0, 1.0)),
+        ("auc", (0.0, 1.0)),
+        (None, (0.0, 1.0)),
+        ("matthews_correlation", (-1.0, 1.0)),
+        ("neg_log_loss", (-np.inf, 0.0)),
+        (make_scorer(balanced_accuracy_score, adjusted=True), (-np.inf, 1.0)),
+        (make_scorer(lambda y, called: 5.0 + np.mean(y == called)), (-np.inf, np.inf)),
+    ],
+    ids=str,
+)
+def test_intervals_are_cut_to_where_the_metric_lies(scoring, within):
+    X, y = rows(24)
+    splits = KFold(3, shuffle=True, random_state=5)
+    validation = cross_validate(GaussianNB(), X, y, cv=splits, scoring=scoring)
+    (name,) = validation.test
+    assert validation.within(name) == within
+    found = validation.mean(level=0.999)
+    assert within[0] <= found.low <= found <= found.high <= within[1]
+    _, low, high, _ = corrected_interval(validation.test[name], 0.5, 0.999)
+    assert (found.low, found.high) == pytest.approx((max(low, within[0]), min(high, within[1])))
+
+
+def test_cut_intervals_of_differences_curves_and_selections():
+    X, y = rows(24)
+    cv = KFold(3, shuffle=True, random_state=5)
+    a, b = (cross_validate(model, X, y, cv=cv) for model in (GaussianNB(), NearestCentroid()))
+    difference = compare_models(a, b, level=0.9999).difference
+    assert -1.0 <= difference.low < difference.high <= 1.0
+    knobs = {"param_name": "var_smoothing", "param_range": [1e-9, 10.0]}
+    along = validation_curve(GaussianNB(), X, y, cv=cv, **knobs).estimates(0.9999)
+    more = learning_curve(GaussianNB(), X, y, cv=cv, train_sizes=[0.8, 1.0]).estimates(0.9999)
+    chosen = select(GaussianNB(), {"var_smoothing": [1e-9, 10.0]}, X, y, cv=cv).mean(0.9999)
+    for found in (*along, *more, chosen):
+        assert not (found.low < 0.0 or found.high > 1.0)

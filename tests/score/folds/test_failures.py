@@ -168,11 +168,24 @@ def test_warnings_point_at_the_caller():
         ({"cv": [(np.arange(50), np.zeros(0))]}, "fold 0 has no row to judge"),
         ({"cv": [(np.arange(50.0), np.arange(9))]}, "fold 0 of cv must be two arrays of row num"),
         ({"cv": []}, "makes no fold"),
-        ({"n_jobs": 0}, "n_jobs == 0"),
+        ({"n_jobs": 0}, "n_jobs must be None"),
     ],
     ids=str,
 )
 def test_arguments_that_make_no_sense(settings, message):
     X, y = sorted_rows()
     with pytest.raises(ValueError, match=message):
+        cross_validate(GaussianNB(), X, y, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"n_jobs": "two"}, ValueError, "n_jobs must be None or a whole number"),
+        ({"params": 3}, TypeError, "params must be a dict"),
+    ],
+)
+def test_arguments_of_the_wrong_type(settings, error, message):
+    X, y = sorted_rows()
+    with pytest.raises(error, match=message):
         cross_validate(GaussianNB(), X, y, **settings)
