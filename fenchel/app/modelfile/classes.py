@@ -1,0 +1,171 @@
+"""The closed list of our values that a model may hold: losses, penalties, certificates, states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from fenchel.app.modelfile.check import (
+    Check,
+    any_array,
+    array_of,
+    count,
+    finite,
+    flag,
+    floats,
+    number,
+    one_of,
+    pair,
+    tuple_of,
+)
+
+# Numbered in files: a new kind goes to the end.
+KINDS = ("duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate")
+
+
+def _attributes(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+def _construct(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls(**fields)
+
+
+def _take_threshold(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
+    rest = {name: getattr(value, name) for name in names if name != "value"}
+    return {"value": float(value), **rest}
+
+
+def _make_threshold(cls: Any, fields: dict[str, Any]) -> Any:
+    value = fields.pop("value")
+    return cls(float(value), **fields)
+
+
+def _make_walk(cls: Any, fields: dict[str, Any]) -> Any:
+    walk = cls(fields["W"], fields["b"], fields["average"])
+    shapes = {name: getattr(walk, name).shape for name in ("U", "c")}
+    if any(fields[name].shape != shape for name, shape in shapes.items()):
+        raise ValueError("sums and planes differ in shape")
+    for name, value in fields.items():  # the constructor begins the sums anew
+        setattr(walk, name, value)
+    return walk
+
+
+def _take_votes(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
+    """The planes in one piece: there may be thousands of pieces."""
+    d = len(value.plane)
+    planes = np.concatenate([np.zeros((0, d)), *value.planes])
+    counts = np.concatenate([np.zeros(0), *value.counts])
+    return {"plane": value.plane, "planes": planes, "counts": counts, "state": value.state}
+
+
+def _make_votes(cls: Any, fields: dict[str, Any]) -> Any:
+    planes, counts = fields["planes"], fields["counts"]
+    kept = ([planes], [counts]) if len(counts) else ([], [])
+    return cls(fields["plane"], *kept, fields["state"])
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Where a class lives, what its fields are, how they are taken and put together."""
+
+    home: str
+    fields: Mapping[str, Check]
+    take: Callable[[Any, Mapping[str, Check]], dict[str, Any]] = _attributes
+    make: Callable[[Any, dict[str, Any]], Any] = _construct
+
+
+_DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
+_PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
+_planes: dict[str, Check] = {
+    "W": finite("k", "d"),
+    "b": finite("k"),
+    "average": flag,
+    "looks": number,
+    "U": any_array("f"),
+    "c": any_array("f"),
+}
+
+VALUES: dict[str, Value] = {
+    "Square": Value(_DISTANCE, {}),
+    "Absolute": Value(_DISTANCE, {}),
+    "Huber": Value(_DISTANCE, {"eps": number}),
+    "Pinball": Value(_DISTANCE, {"quantile": number}),
+    "EpsilonInsensitive": Value(_DISTANCE, {"eps": number}),
+    "SquaredEpsilonInsensitive": Value(_DISTANCE, {"eps": number}),
+    "SquareMargin": Value(_MARGIN, {}),
+    "Logistic": Value(_MARGIN, {}),
+    "Hinge": Value(_MARGIN, {}),
+    "SquaredHinge": Value(_MARGIN, {}),
+    "Exponential": Value(_MARGIN, {}),
+    "ModifiedHuber": Value(_MARGIN, {}),
+    "Multinomial": Value("fenchel.convex.multiclass", {"n_classes": count}),
+    "L2": Value(_PENALTY, {"lam": number}),
+    "L1": Value(_PENALTY, {"lam": number, "positive": flag}),
+    "ElasticNet": Value(_PENALTY, {"lam": number, "l1_ratio": number, "positive": flag}),
+    "NonNegative": Value(_PENALTY, {}),
+    "Certificate": Value(
+        "fenchel.convex.certificate",
+        {
+            "value": number,
+            "bound": number,
+            "kind": one_of(*KINDS),
+            "steps": count,
+            "seconds": number,
+            "floor": number,
+        },
+    ),
+    "Separation": Value(
+        "fenchel.models.separation",
+        {
+            "direction": pair(floats("d") | floats("d", "k"), number | floats("k")),
+            "margin": number,
+            "touching": count,
+            "columns": tuple_of(count),
+        },
+    ),
+    "Combination": Value(
+        "fenchel.solve.hard_margin",
+        {
+            "rows": array_of("i", "m"),
+            "coefficients": floats("m"),
+            "residual": number,
+            "exact": flag,
+        },
+    ),
+    "Threshold": Value(
+        "fenchel.score.decision",
+        {
+            "value": number,
+            "k": count,
+            "n": count,
+            "alpha": number,
+            "delta": number,
+            "violation": number,
+        },
+        _take_threshold,
+        _make_threshold,
+    ),
+    "Perceptrons": Value(_STATE, {**_planes, "mistakes": floats("k")}, make=_make_walk),
+    "Adalines": Value(_STATE, _planes, make=_make_walk),
+    "Votes": Value(
+        _STATE,
+        {
+            "plane": finite("p"),
+            "planes": finite("m", "p"),
+            "counts": floats("m"),
+            "state": floats(2),
+        },
+        _take_votes,
+        _make_votes,
+    ),
+}
+
+
+def class_of(name: str) -> Any:
+    """The class that a name of the list stands for."""
+    return getattr(import_module(VALUES[name].home), name)

@@ -1,0 +1,133 @@
+"""Loading: the model in a file, with every byte of it verified first."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fenchel.app.fault import BadData, ModelFileError
+from fenchel.app.modelfile import container
+from fenchel.app.modelfile.container import Container
+from fenchel.app.modelfile.decode import Decoder
+from fenchel.app.modelfile.manifest import fields, named
+
+T = TypeVar("T")
+_STRAY = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """What a model file holds.
+
+    sha256: of the manifest, which holds that of every array: one number that names the model.
+    """
+
+    manifest: dict[str, Any]
+    model: Any
+    encoder: Any | None
+    task: Any | None
+    sha256: str
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The fitted estimator that `save` put into a file.
+
+    It predicts what the saved one predicts, bit for bit. Every byte of the file is verified, and
+    nothing in it is executed, imported by name, fetched or written.
+
+    Raises
+    ------
+    ModelFileError
+        With the reason, for any file that `save` did not write or that was changed since.
+    """
+    return verified(path, lambda held: _model(held, parts=False).model)
+
+
+def open_file(path: str | os.PathLike[str]) -> ModelFile:
+    """The estimator with its manifest and, where they were saved, the table's encoder and task."""
+    return verified(path, lambda held: _model(held, parts=True))
+
+
+def verified(path: str | os.PathLike[str], use: Callable[[Container], T]) -> T:
+    """What is made of a verified file; whatever fails is a ModelFileError that names the file."""
+    name = os.fspath(path)
+    try:
+        return use(_sections(_open(name)))
+    except ModelFileError as error:
+        raise ModelFileError(f"{name} cannot be loaded: {error}") from None
+    except OSError as error:
+        raise ModelFileError(f"cannot read {name}: {error.strerror or error}") from error
+    except _STRAY as error:  # no check foresaw it, and still nothing of the file is used
+        kind = type(error).__name__
+        raise ModelFileError(f"{name} cannot be loaded: {kind}, {error}") from error
+
+
+def _open(name: str) -> Container:
+    mode = os.stat(name).st_mode  # before it is opened: to open a pipe is to wait for it
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "not a file"
+        raise ModelFileError(f"it is {what}")
+    with open(name, "rb") as file:
+        return container.read(file, os.fstat(file.fileno()).st_size)
+
+
+def _sections(held: Container) -> Container:
+    manifest = fields(
+        held.manifest,
+        "manifest.json",
+        ("format", "versions", "estimator", "arrays"),
+        ("encoder", "task", "extra"),
+    )
+    for name in ("versions", "task", "extra"):
+        named(manifest.get(name, {}), name)
+    if any(type(number) is not str for number in manifest["versions"].values()):
+        raise ModelFileError("versions holds what is not a text")
+    return held
+
+
+def _model(held: Container, parts: bool) -> ModelFile:
+    """The model; parts: whether encoder and task are made too, for which polars is needed."""
+    manifest = held.manifest
+    decoder = Decoder(held.arrays)
+    model = decoder.estimator(manifest["estimator"], "the model")
+    if not manifest["estimator"]["attributes"]:
+        raise ModelFileError("its model is not fitted")
+    state, arrays = None, {}
+    if "encoder" in manifest:
+        found = fields(manifest["encoder"], "the encoder", ("state", "arrays"))
+        state, given = found["state"], named(found["arrays"], "the encoder's arrays")
+        arrays = {name: decoder.value(v, f"the encoder's {name}") for name, v in given.items()}
+    decoder.finish()
+    encoder = task = None
+    if parts and state is not None:
+        encoder = _encoder(state, arrays, model)
+    if parts and "task" in manifest:
+        task = _task(manifest["task"])
+    return ModelFile(manifest, model, encoder, task, held.sha256)
+
+
+def _encoder(state: Any, arrays: dict[str, Any], model: Any) -> Any:
+    from fenchel.app.table.encode import Encoder
+
+    try:
+        encoder = Encoder.from_state(state, arrays)
+    except (BadData, *_STRAY) as error:
+        raise ModelFileError(f"its encoder is not valid: {error}") from None
+    width = vars(model).get("n_features_in_", len(encoder.names))
+    if len(encoder.names) != width:
+        raise ModelFileError(
+            f"its encoder makes {len(encoder.names)} columns, and its model takes {width}"
+        )
+    return encoder
+
+
+def _task(found: dict[str, Any]) -> Any:
+    from fenchel.app.table.task import Task
+
+    try:
+        return Task.from_dict(found)
+    except (BadData, *_STRAY) as error:
+        raise ModelFileError(f"its task is not valid: {error}") from None
