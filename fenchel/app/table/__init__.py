@@ -1,0 +1,1 @@
+"""Tables at the door: read, understood, profiled, encoded, and predictions written."""
