@@ -1,0 +1,225 @@
+"""The models of each task, as plain lists: a new model joins by one line.
+
+    for entry in MODELS[task.kind]:                  # compared with each other and the BASELINES
+        select(entry.make(), entry.grid_for(y), X, y, scoring=SCORING[task.kind])
+
+Columns are expected as `Encoder` makes them, scaled. Every grid begins with its simplest model and
+walks along its last parameter. Building an entry imports nothing; `make` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from fenchel.app.fault import BadUsage
+from fenchel.app.spelling import nearest
+
+Grid = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A model by its name, how it is made, the values to try, and what it is in words."""
+
+    name: str
+    make: Callable[[], Any]
+    grid: Grid  # for a number to predict, that of a target with deviation 1
+    words: str
+    scaled: Callable[[Grid, float], Grid] | None = None  # to a target with another deviation
+
+    def grid_for(self, y: Any) -> Grid:
+        """The values to try for this target: a penalty of y's units grows and shrinks with them."""
+        if self.scaled is None:
+            return dict(self.grid)
+        import numpy as np
+
+        deviation = float(np.std(np.asarray(y, dtype=np.float64)))
+        return self.scaled(self.grid, deviation or 1.0)
+
+
+def _of(home: str, name: str, **parameters: Any) -> Callable[[], Any]:
+    """The class of that name with those parameters, imported when it is made."""
+
+    def make() -> Any:
+        return getattr(import_module(home), name)(**parameters)
+
+    return make
+
+
+def _as_target(grid: Grid, deviation: float) -> Grid:
+    """Square loss against |w|₁: the penalty's strength has the units of the target."""
+    return {**grid, "alpha": [alpha * deviation for alpha in grid["alpha"]]}
+
+
+def _against_target(grid: Grid, deviation: float) -> Grid:
+    """A loss in the target's units against |w|²: the penalty's strength has their inverse."""
+    return {**grid, "alpha": [alpha / deviation for alpha in grid["alpha"]]}
+
+
+def _mixed(grid: Grid, deviation: float) -> Grid:
+    """α(ρ|w|₁ + (1 - ρ)|w|²/2): the first part follows the target's units, the second does not."""
+    (ratio,) = grid["l1_ratio"]
+    total = ratio * deviation + 1.0 - ratio
+    alphas = [alpha * total for alpha in grid["alpha"]]
+    return {"l1_ratio": [ratio * deviation / total], "alpha": alphas}
+
+
+def _strengths(*values: float) -> dict[str, list[float]]:
+    return {"C": list(values)}
+
+
+_MODELS = "fenchel.models."
+_LOGISTIC = _MODELS + "logistic", "LogisticRegression"
+_SVM = _MODELS + "svm", "LinearSVC"
+_C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+
+_CLASSIFIERS = (
+    Entry("logistic", _of(*_LOGISTIC), _strengths(*_C), "logistic regression, L2 penalty"),
+    Entry(
+        "logistic-l1",
+        _of(*_LOGISTIC, l1_ratio=1.0),
+        _strengths(*_C[1:]),
+        "logistic regression, L1 penalty: leaves out columns",
+    ),
+    Entry(
+        "svm",
+        _of(*_SVM, loss="hinge"),
+        _strengths(*_C[:-1]),
+        "linear support vector machine, hinge loss",
+    ),
+    Entry(
+        "svm-squared",
+        _of(*_SVM),
+        _strengths(*_C[:-1]),
+        "linear support vector machine, squared hinge loss",
+    ),
+)
+
+MODELS: dict[str, tuple[Entry, ...]] = {
+    "two classes": _CLASSIFIERS,
+    "several classes": _CLASSIFIERS,
+    "number": (
+        Entry("least-squares", _of(_MODELS + "least", "LinearRegression"), {}, "least squares"),
+        Entry(
+            "ridge",
+            _of(_MODELS + "ridge", "Ridge"),
+            {"alpha": [10_000.0, 1000.0, 100.0, 10.0, 1.0, 0.1, 0.01]},
+            "least squares, L2 penalty",
+        ),
+        Entry(
+            "lasso",
+            _of(_MODELS + "sparse", "Lasso"),
+            {"alpha": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001]},
+            "least squares, L1 penalty: leaves out columns",
+            _as_target,
+        ),
+        Entry(
+            "elastic-net",
+            _of(_MODELS + "sparse", "ElasticNet"),
+            {"l1_ratio": [0.5], "alpha": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001]},
+            "least squares, L1 and L2 penalty",
+            _mixed,
+        ),
+        Entry(
+            "huber",
+            _of(_MODELS + "huber", "HuberRegressor"),
+            {"alpha": [1000.0, 100.0, 10.0, 1.0, 0.1]},
+            "Huber's loss, L2 penalty: outliers weigh less",
+            _against_target,
+        ),
+        Entry(
+            "median",
+            _of(_MODELS + "quantile", "QuantileRegressor", quantile=0.5),
+            {"alpha": [0.1, 0.03, 0.01, 0.003, 0.001]},
+            "median regression, L1 penalty: outliers weigh little",
+        ),
+    ),
+    "none": (),
+}
+
+# Models that `fit` takes besides, and that no comparison runs.
+MORE: dict[str, tuple[Entry, ...]] = {
+    **dict.fromkeys(
+        ("two classes", "several classes"),
+        (
+            Entry(
+                "erm",
+                _of(_MODELS + "erm", "ERMClassifier"),
+                {"lam": [1.0, 0.1, 0.01, 0.001, 0.0001]},
+                "any margin loss with any penalty",
+            ),
+            Entry(
+                "perceptron",
+                _of(_MODELS + "online", "Perceptron"),
+                {},
+                "the perceptron, with a proof of separation or that there is none",
+            ),
+            Entry(
+                "adaline", _of(_MODELS + "adaline", "Adaline"), {}, "square loss learnt row by row"
+            ),
+        ),
+    ),
+    "number": (
+        Entry(
+            "quantile",
+            _of(_MODELS + "quantile", "QuantileRegressor"),
+            {"alpha": [0.1, 0.03, 0.01, 0.003, 0.001]},
+            "quantile regression, L1 penalty",
+        ),
+        Entry(
+            "lad",
+            _of(_MODELS + "quantile", "LeastAbsoluteDeviations"),
+            {"alpha": [1.0, 0.1, 0.01, 0.001]},
+            "least absolute deviations, L2 penalty",
+            _against_target,
+        ),
+        Entry(
+            "svr",
+            _of(_MODELS + "svm", "LinearSVR"),
+            {"C": [0.001, 0.01, 0.1, 1.0, 10.0]},
+            "linear support vector regression",
+            lambda grid, deviation: {"C": [C * deviation for C in grid["C"]]},
+        ),
+        Entry(
+            "erm",
+            _of(_MODELS + "erm", "ERMRegressor"),
+            {"lam": [1.0, 0.1, 0.01, 0.001, 0.0001]},
+            "any loss of the residual with any penalty",
+        ),
+    ),
+    "none": (),
+}
+
+_CONSTANT = _of("sklearn.dummy", "DummyClassifier", strategy="prior")
+BASELINES: dict[str, Entry] = {
+    "two classes": Entry("baseline", _CONSTANT, {}, "always the most frequent class"),
+    "several classes": Entry("baseline", _CONSTANT, {}, "always the most frequent class"),
+    "number": Entry(
+        "baseline", _of("sklearn.dummy", "DummyRegressor", strategy="mean"), {}, "always the mean"
+    ),
+}
+
+# What `fit` takes where no model is named.
+DEFAULTS = {"two classes": "logistic", "several classes": "logistic", "number": "ridge"}
+
+# What models are compared by: a name of `fenchel.scorer`, greater is better.
+SCORING = {"two classes": "auc", "several classes": "accuracy", "number": "r2"}
+
+
+def entry_named(kind: str, name: str) -> Entry:
+    """The model of that name for a task; BadUsage names those there are."""
+    known = {entry.name: entry for entry in (*MODELS[kind], *MORE[kind])}
+    if name in known:
+        return known[name]
+    if not known:
+        raise BadUsage("there is no target, and every model needs one: name its column by --target")
+    elsewhere = [
+        task for task in MODELS if any(e.name == name for e in (*MODELS[task], *MORE[task]))
+    ]
+    hint = nearest(name, known, "choose one of")
+    what = {"number": "a number"}.get(kind, kind)
+    why = f"{name} does not predict {what}" if elsewhere else f"no model is called {name!r}"
+    raise BadUsage(f"{why}: {hint}")

@@ -1,0 +1,175 @@
+"""From a file to the rows a model learns from: read, asked for its task, parted, encoded."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import InvalidParameterError
+
+from fenchel.app.fault import BadData, BadUsage
+from fenchel.app.report.parts import parted
+from fenchel.app.spelling import nearest
+from fenchel.app.table.encode import Encoder
+from fenchel.app.table.read import Source, read_table
+from fenchel.app.table.task import Task, find_task
+
+_WORDS = {"True": True, "False": False, "None": None, "inf": math.inf}
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A table ready to learn from; `test` are rows kept apart, where a share was asked for."""
+
+    source: Source
+    task: Task
+    train: pl.DataFrame
+    test: pl.DataFrame | None
+    encoder: Encoder
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that the encoder drops, and why."""
+        plans = [plan for plan in self.encoder.plans if plan.kind == "dropped"]
+        return tuple(f"column '{plan.name}' is left out: {plan.reason}" for plan in plans)
+
+
+def origin(source: Source, test_share: float, seed: int) -> dict[str, Any]:
+    """Where the rows of a model came from: `certify` finds them again by it."""
+    return {
+        "name": source.name,
+        "sha256": source.sha256,
+        "rows": source.frame.height,
+        "test_share": float(test_share),
+        "seed": int(seed),
+    }
+
+
+def asked_task(frame: pl.DataFrame, target: str | None, kind: str | None) -> Task:
+    """The task of a table that has a target; kind: None, "classes" or "number"."""
+    if kind == "classes":
+        try:
+            return find_task(frame, target, "two classes")
+        except BadUsage:
+            return find_task(frame, target, "several classes")
+    task = find_task(frame, target, "number" if kind == "number" else None)
+    if task.target is None:
+        raise BadUsage(task.reason)
+    return task
+
+
+def prepare(
+    path: str,
+    target: str | None,
+    *,
+    kind: str | None = None,
+    drop: Sequence[str] = (),
+    test_share: float = 0.0,
+    seed: int = 0,
+    least: bool = False,
+    step: Callable[[str], None],
+) -> Training:
+    """The rows of a file that have a target, encoded; `least` asks for enough of each class."""
+    step(f"reading {path}")
+    source = read_table(path)
+    with of_table(source.name):
+        task = asked_task(source.frame, target, kind)
+        test = None
+        if test_share > 0.0 or least:
+            parts = parted(source.frame, task, test_share or 0.25, seed)
+            task, train = parts.task, parts.frame
+            if test_share > 0.0:
+                train, test = parts.frame[parts.train], parts.frame[parts.test]
+        else:
+            train = task.kept(source.frame)
+        step(f"encoding {source.frame.width} columns of {source.frame.height} rows")
+        encoder = Encoder.fit(train, task, drop=tuple(drop), formats=source.formats)
+        X, y = encoder.transform(train), task.codes(train)
+    return Training(source, task, train, test, encoder, X, y)
+
+
+@contextmanager
+def of_table(name: str, first: int = 1) -> Iterator[None]:
+    """Names the table in what is said to be wrong with it; `first`: where its rows are counted."""
+    try:
+        yield
+    except BadData as error:
+        where = f" (counted from row {first} on)" if first > 1 else ""
+        raise BadData(f"{name}: {error}{where}") from None
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE with the value in JSON, a word such as True, or plain text."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip().isidentifier():
+        raise BadUsage(f"--set {text!r} is not NAME=VALUE: write for example --set C=0.1")
+    word = value.strip()
+    if word in _WORDS:
+        return name.strip(), _WORDS[word]
+    try:
+        return name.strip(), json.loads(word)
+    except (ValueError, RecursionError):
+        return name.strip(), word
+
+
+def configured(model: Any, settings: Sequence[str], task: Task) -> Any:
+    """The model with those parameters, each checked by the model's own rules."""
+    known = model.get_params(deep=False)
+    for text in settings:
+        name, value = parse_setting(text)
+        if name not in known:
+            hint = nearest(name, sorted(known), "it has")
+            raise BadUsage(f"{type(model).__name__} has no parameter {name!r}: {hint}")
+        if name == "class_weight" and isinstance(value, dict):
+            value = _by_code(value, task)
+        model.set_params(**{name: value})
+    try:
+        model._validate_params()
+    except InvalidParameterError as error:
+        raise BadUsage(" ".join(str(error).split())) from None
+    return model
+
+
+def _by_code(weights: dict[str, Any], task: Task) -> dict[int, Any]:
+    """Weights by the names of classes, as weights of their codes."""
+    for name in weights:
+        if name not in task.classes:
+            listed = ", ".join(f"'{label}'" for label in task.classes[:5])
+            raise BadUsage(f"class_weight names '{name}', which is no class: there are {listed}")
+    return {task.classes.index(name): weight for name, weight in weights.items()}
+
+
+def fitted(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
+    """The model fitted; what it finds wrong with the rows is BadData."""
+    try:
+        return model.fit(X, y)
+    except InvalidParameterError as error:
+        raise BadUsage(" ".join(str(error).split())) from None
+    except ValueError as error:
+        first = str(error).strip().splitlines()[0].rstrip(".")
+        raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
+
+
+def check_folds(task: Task, y: NDArray[Any], most: int) -> int:
+    """The number of folds, fewer where a class has few rows; BadData where there can be none."""
+    if task.kind == "number":
+        least, named = len(y), "the table has"
+    else:
+        counts = np.bincount(y, minlength=len(task.classes))
+        least = int(counts.min())
+        named = f"the class '{task.classes[int(counts.argmin())]}' has"
+    if least < 2:
+        raise BadData(
+            f"the target '{task.target}' cannot be cross-validated: {named} a single row; leave it "
+            "out, or set the parameters by --set"
+        )
+    return min(most, least)

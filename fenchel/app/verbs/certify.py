@@ -1,0 +1,269 @@
+"""fenchel certify: the proof made again from nothing but the model file and the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, nan
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fenchel.app.fault import BadData, BadUsage
+from fenchel.app.terminal import say, say_json, stepper
+from fenchel.app.verbs import options
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fenchel.convex.certificate import Certificate
+    from fenchel.score.risk import RiskCertificate
+
+_NAMES = ("gap", "error", "false_positive", "false_negative")
+
+
+@click.command()
+@options.model_file
+@options.table
+@click.option(
+    "--test", metavar="TABLE", help="Rows that the model has not seen, to bound its error."
+)
+@options.delta
+@options.require
+@options.as_json
+@options.quiet
+def command(
+    model_file: str,
+    table: str,
+    test: str | None,
+    delta: float,
+    require: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Prove anew how far the model is from the optimum of its objective on TABLE.
+
+    TABLE is the one that the model was fitted to; its fingerprint is compared with the one in the
+    model file. Rows that were kept apart from the fit, or those of --test, bound the error of a
+    classifier: exactly, for any law of the rows. A TABLE with another fingerprint serves for both.
+
+    \b
+    Examples:
+      fenchel certify model.fen train.csv --require "gap<=1e-6"
+      fenchel certify model.fen train.csv --test test.csv --require "error.high<=0.05"
+    """
+    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.verbs.told import opened_model
+
+    bars = parse_bars(require, _NAMES)
+    held = opened_model(model_file)
+    step = stepper(quiet)
+    step(f"reading {table}")
+    rows = _Rows(held, table)
+    step("certifying")
+    stored = vars(held.model).get("certificate_")
+    proof, reason = _gap(held.model, *rows.encoded(rows.train))
+    if rows.is_alike and not rows.is_file and not _agrees(proof, stored):
+        rows.take_all()
+        proof, reason = _gap(held.model, *rows.encoded(rows.train))
+    unseen, of = rows.unseen, table
+    if test is not None:
+        step(f"reading {test}")
+        unseen, of = _Rows(held, test).test_rows(), test
+    bounds, why = None, "bounds of an error rate are for classes: run 'fenchel score' for numbers"
+    if held.task.kind != "number":
+        why = "no rows that the model has not seen: give them by --test"
+        if unseen is not None and unseen.height:
+            bounds = _bounds(held, rows.encoded(unseen), delta)
+    results = _results(proof, bounds)
+    if as_json:
+        document = _document(model_file, held, rows, proof, reason, stored)
+        document["bounds"] = None if bounds is None else _bounds_entry(bounds, of)
+        document["no_bounds"] = None if bounds is not None else why
+        say_json(document)
+    else:
+        _words(rows, proof, reason, stored)
+        for sentence in (f"Not bounded: {why}.",) if bounds is None else _quotable(bounds):
+            say(sentence)
+        _verdict(proof, reason, bounds)
+    check_bars(bars, results)
+
+
+class _Rows:
+    """The rows of a table that have a target, in what the model learnt from and what it did not."""
+
+    def __init__(self, held: Any, path: str) -> None:
+        from fenchel.app.table.read import read_table
+        from fenchel.app.training import of_table
+        from fenchel.app.verbs.told import origin_of
+
+        self.held = held
+        source = read_table(path, text=held.encoder.text_columns)
+        with of_table(source.name):
+            held.encoder.check(source.frame.columns)
+        self.name, self.sha256 = source.name, source.sha256
+        self.origin = origin_of(held)
+        self.is_file = self.origin.get("sha256") == source.sha256
+        # A copy in another format has as many rows, and the same objective: the caller will see.
+        self.is_alike = self.is_file or self.origin.get("rows") == source.frame.height
+        self.frame = source.frame
+        self.train = held.task.kept(source.frame)
+        self.unseen: pl.DataFrame | None = self.train
+        if self.is_alike:
+            self.unseen = None
+            share, seed = self.origin.get("test_share"), self.origin.get("seed")
+            if isinstance(share, float) and isinstance(seed, int) and 0.0 < share < 1.0:
+                with of_table(source.name):
+                    self._part(source.frame, share, seed)
+
+    def take_all(self) -> None:
+        """All rows for both purposes: they are not those of the fit."""
+        self.is_alike = False
+        self.train = self.unseen = self.held.task.kept(self.frame)
+
+    def test_rows(self) -> pl.DataFrame:
+        """Rows to bound the error by, which are none of those of the fit."""
+        if not self.is_file:
+            return self.held.task.kept(self.frame)
+        if self.unseen is None:
+            raise BadUsage(
+                f"--test {self.name} is the table that the model was fitted to: give rows that it "
+                "has not seen"
+            )
+        return self.unseen
+
+    def _part(self, frame: pl.DataFrame, share: float, seed: int) -> None:
+        """The rows as they were parted for the fit."""
+        from fenchel.app.report.parts import parted
+        from fenchel.app.training import asked_task
+
+        task = self.held.task
+        kind = "number" if task.kind == "number" else "classes"
+        for asked in (None, kind):  # the kind may have been found, or asked for
+            parts = parted(frame, asked_task(frame, task.target, asked), share, seed)
+            if (parts.task.kind, parts.task.classes) == (task.kind, task.classes):
+                self.train, self.unseen = parts.frame[parts.train], parts.frame[parts.test]
+                return
+        raise BadData("the rows of the fit cannot be told from those kept apart")
+
+    @property
+    def words(self) -> str:
+        """Whether this is the table of the fit."""
+        if self.is_alike:
+            kept = ", less the rows kept apart" if self.unseen is not None else ""
+            copy = "" if self.is_file else ", in another file"
+            return f"{self.name} is the table that the model was fitted to{copy}{kept}"
+        if not self.origin:
+            return f"the model file does not say which table it was fitted to; {self.name} is taken"
+        return (
+            f"{self.name} is not the table that the model was fitted to, "
+            f"{self.origin.get('name')}: the gap is that of these rows, and the bounds hold if "
+            "none of them was in the fit"
+        )
+
+    def encoded(self, frame: pl.DataFrame) -> tuple[Any, Any]:
+        """Matrix and target."""
+        from fenchel.app.training import of_table
+
+        if not frame.height:
+            raise BadData(f"{self.name} has no row with a target '{self.held.task.target}'")
+        with of_table(self.name):
+            return self.held.encoder.transform(frame), self.held.task.codes(frame)
+
+
+def _gap(model: Any, X: Any, y: Any) -> tuple[Certificate | None, str]:
+    from fenchel.models.certify import certify
+
+    try:
+        return certify(model, X, y), ""
+    except (TypeError, ValueError) as error:
+        return None, " ".join(str(error).split())
+
+
+def _bounds(held: Any, rows: tuple[Any, Any], delta: float) -> RiskCertificate:
+    """Bounds with the classes called by their names."""
+    from fenchel.score.risk import risk_certificate
+
+    return replace(risk_certificate(held.model, *rows, delta), classes=held.task.classes)
+
+
+def _quotable(bounds: RiskCertificate) -> tuple[str, ...]:
+    """The bounds and what they assume; JSON has the ones by calibration too."""
+    sides = [side for side in (bounds.false_positive, bounds.false_negative) if side is not None]
+    return bounds.sentences[: 2 + len(sides)]
+
+
+def _results(proof: Certificate | None, bounds: RiskCertificate | None) -> dict[str, Any]:
+    from fenchel.score.estimate import Estimate
+
+    found: dict[str, Any] = {"gap": nan if proof is None else proof.relative_gap}
+    for name in _NAMES[1:]:
+        rate = None if bounds is None else getattr(bounds, name)
+        if bounds is not None and rate is not None:
+            found[name] = Estimate(
+                rate.rate, 0.0, rate.upper, level=1.0 - bounds.delta, method="exact binomial bound"
+            )
+    return found
+
+
+def _agrees(proof: Certificate | None, stored: Any) -> bool:
+    if proof is None or stored is None:
+        return False
+    return abs(proof.value - stored.value) <= 1e-8 * max(abs(stored.value), stored.floor)
+
+
+def _words(rows: _Rows, proof: Certificate | None, reason: str, stored: Any) -> None:
+    say(f"{rows.words}.")
+    if proof is None:
+        say(f"Not certified: {reason}.")
+        return
+    if stored is not None and rows.is_alike:
+        agrees = "agrees" if _agrees(proof, stored) else "does not agree"
+        say(f"The objective {agrees} with the one in the model file, {stored.value:.10g}.")
+
+
+def _verdict(proof: Certificate | None, reason: str, bounds: RiskCertificate | None) -> None:
+    if proof is not None:
+        proved = proof.kind != "estimate"
+        say(f"gap         {proof}", bold=True, fg="green" if proved else "yellow")
+    else:
+        say("gap         not certified", bold=True, fg="yellow")
+    if bounds is not None:
+        e, sure = bounds.error, 100.0 * (1.0 - bounds.delta)
+        most = ceil(1e4 * e.upper) / 1e2  # rounded up, to stay true
+        say(
+            f"error       {e.errors} of {e.n} rows, for new ones at most {most:g} % "
+            f"(with probability {sure:g} %)",
+            bold=True,
+        )
+
+
+def _document(
+    path: str, held: Any, rows: _Rows, proof: Certificate | None, reason: str, stored: Any
+) -> dict[str, Any]:
+    from fenchel.app.verbs.told import certificate_entry, task_entry
+
+    return {
+        "verb": "certify",
+        "model": {"file": path, "sha256": held.sha256, "class": type(held.model).__name__},
+        "table": {"name": rows.name, "sha256": rows.sha256, "rows": rows.train.height},
+        "fitted_to": rows.origin or None,
+        "is_training_table": rows.is_alike,
+        "task": task_entry(held.task),
+        "certificate": certificate_entry(proof),
+        "not_certified": reason or None,
+        "stored": certificate_entry(stored),
+        "agrees": _agrees(proof, stored) if proof is not None and stored is not None else None,
+    }
+
+
+def _bounds_entry(bounds: RiskCertificate, table: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"table": table, "delta": bounds.delta}
+    for name in _NAMES[1:]:
+        rate = getattr(bounds, name)
+        found[name] = rate and {
+            "errors": rate.errors,
+            "rows": rate.n,
+            "rate": rate.rate,
+            "upper": rate.upper,
+        }
+    return {**found, "sentences": list(bounds.sentences)}

@@ -1,0 +1,215 @@
+"""fenchel fit: one model, one table, one certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fenchel.app.terminal import note, say, say_json, stepper
+from fenchel.app.verbs import options
+
+if TYPE_CHECKING:
+    from fenchel.app.training import Training
+
+
+@click.command()
+@options.table
+@options.target
+@options.model(
+    "--model",
+    "name",
+    multiple=False,
+    help=f"{options.listed_models()}. Left out: logistic, or ridge.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the model, the value in JSON or plain; may be repeated.",
+)
+@click.option("--tune", is_flag=True, help="Choose the penalty's strength by cross-validation.")
+@click.option("-o", "--out", metavar="FILE", help="The model file to write, by custom *.fen.")
+@options.share(
+    "--test-share",
+    default=0.0,
+    zero=True,
+    help="Share of the rows to keep apart and judge the model by.",
+)
+@options.kind
+@options.drop
+@options.seed
+@options.level
+@options.as_json
+@options.quiet
+def command(
+    table: str,
+    target: str | None,
+    name: str | None,
+    settings: tuple[str, ...],
+    tune: bool,
+    out: str | None,
+    test_share: float,
+    kind: str | None,
+    drop: tuple[str, ...],
+    seed: int,
+    level: float,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fit a model to TABLE and print the proof of how near it is to its optimum.
+
+    Columns are encoded by rules that are learnt from the table and travel in the model file:
+    numbers scaled, categories one-hot, missing values filled and flagged.
+
+    \b
+    Examples:
+      fenchel fit patients.csv --target diagnosis -o model.fen
+      fenchel fit patients.csv --target diagnosis --model svm --set C=0.1
+      fenchel fit houses.parquet --target price --model lasso --tune --test-share 0.2
+      fenchel fit patients.csv --set 'class_weight={"ill": 5, "well": 1}'
+      fenchel fit houses.csv --target price --model quantile --set quantile=0.9
+      fenchel fit patients.csv --model erm --set loss=modified_huber --set penalty=l1
+    """
+    from fenchel.app.answers import answers_of
+    from fenchel.app.metrics import metrics
+    from fenchel.app.models import DEFAULTS, entry_named
+    from fenchel.app.training import configured, fitted, prepare
+
+    step = stepper(quiet)
+    data = prepare(table, target, kind=kind, drop=drop, test_share=test_share, seed=seed, step=step)
+    if not quiet:
+        for line in (*data.source.notes, *data.task.notes, *data.left_out):
+            note(line)
+    entry = entry_named(data.task.kind, name or DEFAULTS[data.task.kind])
+    model = configured(entry.make(), settings, data.task)
+    if tune:
+        model.set_params(**_tuned(entry, model, settings, data, seed, step))
+    step(f"fitting {entry.words}")
+    model = fitted(model, data.X, data.y)
+    judged: dict[str, Any] | None = None
+    if data.test is not None:
+        answers = answers_of(model, data.encoder.transform(data.test))
+        judged = metrics(data.task, data.task.codes(data.test), answers, level)
+    if out is not None:
+        _save(model, out, data, test_share, seed)
+    if as_json:
+        say_json(_document(entry, model, data, judged, out))
+        return
+    _verdict(entry, model, data, judged, out)
+
+
+def _tuned(
+    entry: Any, model: Any, settings: tuple[str, ...], data: Training, seed: int, step: Any
+) -> dict[str, Any]:
+    """The values of the grid that do best in folds of these rows; what was set stays as it is."""
+    from fenchel.app.models import SCORING
+    from fenchel.app.report.parts import splitter_of
+    from fenchel.app.training import check_folds, parse_setting
+    from fenchel.score.folds.selection import select
+
+    given = {parse_setting(text)[0] for text in settings}
+    grid = {name: v for name, v in entry.grid_for(data.y).items() if name not in given}
+    if not grid:
+        return {}
+    step(f"choosing {', '.join(grid)} by cross-validation")
+    folds = check_folds(data.task, data.y, 5)
+    found = select(
+        model,
+        grid,
+        data.X,
+        data.y,
+        cv=splitter_of(data.task, folds, seed),
+        scoring=SCORING[data.task.kind],
+        refit=False,
+        random_state=seed,
+    )
+    return found.params
+
+
+def _save(model: Any, out: str, data: Training, test_share: float, seed: int) -> None:
+    from fenchel.app.modelfile import save
+    from fenchel.app.training import origin
+
+    extra = {"data": origin(data.source, test_share, seed)}
+    save(model, out, encoder=data.encoder, task=data.task, extra=extra)
+
+
+def _told(entry: Any, model: Any) -> dict[str, Any]:
+    """The parameters that are not at their defaults, and those of the grid."""
+    usual = type(model)().get_params(deep=False)
+    held = model.get_params(deep=False)
+    return {
+        name: held[name] for name in sorted(held) if name in entry.grid or held[name] != usual[name]
+    }
+
+
+def _proof(model: Any) -> Any:
+    from fenchel.score.folds.trial import certificate_of
+
+    return certificate_of(model)
+
+
+def _verdict(
+    entry: Any, model: Any, data: Training, judged: dict[str, Any] | None, out: str | None
+) -> None:
+    from fenchel.app.verbs.told import say_metrics, task_words
+
+    task, (rows, columns) = data.task, data.X.shape
+    say(f"{data.source.name}: {rows} rows, {columns} columns encoded; {task_words(task)}")
+    if judged is not None and data.test is not None:
+        say(f"judged by {data.test.height} rows kept apart:")
+        say_metrics(task, judged, data.task.codes(data.test))
+    set_to = ", ".join(f"{name}={value!r}" for name, value in _told(entry, model).items())
+    say(f"model       {entry.words}{f' ({set_to})' if set_to else ''}", bold=True)
+    proof = _proof(model)
+    converged = bool(vars(model).get("converged_", False))
+    color = "green" if converged else "yellow"
+    say(
+        f"certificate {proof if proof is not None else 'none: this model proves nothing'}", fg=color
+    )
+    zero = not _coefficients(model).any()
+    if zero:
+        note("every coefficient is 0: weaken the penalty, or let --tune choose its strength")
+    say(f"written     {out}" if out is not None else "written     nothing: name a file with -o")
+
+
+def _coefficients(model: Any) -> Any:
+    import numpy as np
+
+    return np.asarray(vars(model).get("coef_", 1.0), dtype=np.float64)
+
+
+def _document(
+    entry: Any, model: Any, data: Training, judged: dict[str, Any] | None, out: str | None
+) -> dict[str, Any]:
+    from fenchel.app.verbs.told import certificate_entry, source_entry, task_entry
+
+    coefficients = _coefficients(model)
+    return {
+        "verb": "fit",
+        "table": source_entry(data.source),
+        "task": task_entry(data.task),
+        "rows": len(data.y),
+        "columns": [
+            {"name": plan.name, "kind": plan.kind, "rule": plan.rule} for plan in data.encoder.plans
+        ],
+        "encoded": list(data.encoder.names),
+        "model": {
+            "name": entry.name,
+            "words": entry.words,
+            "class": type(model).__name__,
+            "parameters": {
+                name: value if isinstance(value, bool | int | float | str | None) else str(value)
+                for name, value in sorted(model.get_params(deep=False).items())
+            },
+        },
+        "coefficients": coefficients,
+        "intercept": vars(model).get("intercept_"),
+        "certificate": certificate_entry(_proof(model)),
+        "converged": bool(vars(model).get("converged_", False)),
+        "test_rows": None if data.test is None else data.test.height,
+        "metrics": judged,
+        "file": out,
+    }

@@ -1,0 +1,179 @@
+"""fenchel report: the main job, from a table to a decision with its proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fenchel.app.terminal import note, say, say_json, stepper
+from fenchel.app.verbs import options
+
+if TYPE_CHECKING:
+    from fenchel.app.report.build import Report
+    from fenchel.app.table.read import Source
+
+_BOUNDS = ("gap", "error", "false_positive", "false_negative")
+
+
+@click.command()
+@click.argument("table", metavar="[TABLE]", required=False)
+@options.target
+@click.option(
+    "--out",
+    "-o",
+    default="fenchel-report",
+    show_default=True,
+    metavar="PLACE",
+    help="A folder, or the name of the HTML file; the model and the numbers go beside it.",
+)
+@options.share(
+    "--test-share",
+    default=0.25,
+    help="Share of the rows that is locked away and looked at once, at the end.",
+)
+@options.seed
+@click.option(
+    "--cost-fp", type=float, default=1.0, show_default=True, help="Cost of a false alarm."
+)
+@click.option("--cost-fn", type=float, default=1.0, show_default=True, help="Cost of a miss.")
+@options.share(
+    "--alpha",
+    default=0.05,
+    help="False positive rate that the Neyman-Pearson threshold promises.",
+)
+@options.delta
+@options.level
+@options.drop
+@options.model(
+    "--model",
+    "models",
+    multiple=True,
+    help="A model to compare; may be repeated. Left out: all that fit the task.",
+)
+@options.kind
+@click.option("--show-rows", is_flag=True, help="Let the report show rows of the table.")
+@click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
+@options.require
+@options.as_json
+@options.quiet
+@click.pass_obj
+def command(
+    args: list[str] | None,
+    table: str | None,
+    target: str | None,
+    out: str,
+    test_share: float,
+    seed: int,
+    cost_fp: float,
+    cost_fn: float,
+    alpha: float,
+    delta: float,
+    level: float,
+    drop: tuple[str, ...],
+    models: tuple[str, ...],
+    kind: str | None,
+    show_rows: bool,
+    opens: bool,
+    require: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Study TABLE and write one HTML file, the model and every number.
+
+    Finds the task, profiles and encodes the columns, locks a test part away, compares the models
+    that fit by nested cross-validation, fits the best and judges it once. Without TABLE: data
+    about breast cancer that comes with scikit-learn.
+
+    \b
+    Examples:
+      fenchel report
+      fenchel report patients.csv --target diagnosis --cost-fn 10
+      fenchel report sales.parquet --target amount --out sales.html --open
+      fenchel report patients.csv --require "auc.low>=0.9" --json > numbers.json
+    """
+    import shlex
+
+    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.metrics import NAMES
+    from fenchel.app.report.build import Options, build
+    from fenchel.app.training import asked_task, of_table
+
+    names = [name for group in NAMES.values() for name in group]
+    bars = parse_bars(require, tuple(dict.fromkeys((*names, *_BOUNDS))))
+    step = stepper(quiet)
+    source = _source(table, step)
+    with of_table(source.name):
+        found = None if kind is None else asked_task(source.frame, target, kind).kind
+        report = build(
+            source,
+            Options(
+                target=target,
+                kind=found,
+                test_share=test_share,
+                seed=seed,
+                cost_fp=cost_fp,
+                cost_fn=cost_fn,
+                alpha=alpha,
+                delta=delta,
+                level=level,
+                drop=drop,
+                show_rows=show_rows,
+                models=models or None,
+                command=shlex.join(["fenchel", *(args or ["report"])]),
+                progress=step,
+            ),
+        )
+    step("writing")
+    paths = [str(path) for path in report.write(out)]
+    if as_json:
+        say_json({"verb": "report", "files": paths, **report.numbers})
+    else:
+        if not quiet:
+            for line in (*source.notes, *report.task.notes):
+                note(line)
+        first, *rest = report.verdict()
+        say(first, bold=True)
+        for line in rest:
+            say(line)
+        say(f"written: {', '.join(paths)}")
+    if opens:
+        _open(paths[0])
+    check_bars(bars, _results(report))
+
+
+def _source(table: str | None, step: Any) -> Source:
+    from fenchel.app.table.read import bundled, read_table
+
+    if table is None:
+        step("reading the bundled data")
+        return bundled()
+    step(f"reading {table}")
+    return read_table(table)
+
+
+def _results(report: Report) -> dict[str, Any]:
+    """What bars may be set on: metrics of the test part, the gap, the bounds of the error."""
+    from math import nan
+
+    from fenchel.app.report.entries import estimate_of
+
+    numbers = report.numbers
+    found: dict[str, Any] = {}
+    for metric in numbers.get("metrics", ()):
+        value = estimate_of(metric["model"])
+        found[metric["key"]] = nan if value is None else value
+    proof = numbers.get("certificate")
+    if proof:
+        gap = proof.get("relative_gap")
+        found["gap"] = nan if gap is None else gap
+    for name, entry in (numbers.get("risk") or {}).get("bounds", {}).items():
+        found[name] = estimate_of(entry)
+    return found
+
+
+def _open(path: str) -> None:
+    import webbrowser
+    from pathlib import Path
+
+    webbrowser.open(Path(path).resolve().as_uri())
