@@ -1,0 +1,154 @@
+"""One line for each figure, with plain and with hostile input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fenchel import Certificate, Curve, Estimate, Hinge, Logistic, convergence_profile, show
+from fenchel.score.band import roc_band
+from fenchel.score.folds.complexity import LearningCurve, ValidationCurve
+
+# Quotes, brackets, dots, signs of templates and of HTML; `zqx` is in no word of ours.
+EVIL = "zqx\"'\\].[a.b]${x}<script>alert(1)</script>{{}}"
+WORSE = "zqx\\"
+LONG = "zqx " * 500
+
+rng = np.random.default_rng(0)
+Y = (rng.random(400) < 0.35).astype(int)
+SCORE = Y * 1.4 + rng.normal(size=400)
+PROBA = 1.0 / (1.0 + np.exp(0.6 - 1.5 * (SCORE - 0.5)))
+CURVE = Curve.of(Y, PROBA)
+MANY_Y = (rng.random(60_000) < 0.1).astype(int)
+MANY_SCORE = MANY_Y * 1.2 + rng.normal(size=60_000)
+MANY = Curve.of(MANY_Y, MANY_SCORE)
+BAND = roc_band(Y, PROBA, method="exact")
+MANY_BAND = roc_band(MANY_Y, MANY_SCORE, method="exact")
+HISTORY = [
+    Certificate(2.0, -40.0, "estimate", 0, 0.1),
+    Certificate(1.6, 1.5, "duality", 1, 0.2),
+    Certificate(1.5501, 1.55, "duality", 2, 0.3),
+]
+FOLDS = tuple((np.arange(80), np.arange(80, 100)) for _ in range(5))
+TRAIN = np.linspace(0.6, 0.95, 7)[:, None] + 0.02 * rng.random((7, 5))
+TEST = TRAIN - np.linspace(0.0, 0.2, 7)[:, None] ** 1.5
+
+
+def tuned(name: str, values: Any) -> ValidationCurve:
+    proofs = ((None,) * 5,) * 7
+    return ValidationCurve(name, tuple(values), TRAIN, TEST, proofs, TRAIN, FOLDS)
+
+
+STRENGTHS = np.geomspace(1e-3, 10.0, 7)
+VALIDATION = tuned("C", STRENGTHS)
+LEARNING = LearningCurve(
+    np.array([10, 20, 40, 80, 160, 320, 640]), TRAIN, TEST, ((None,) * 5,) * 7, TRAIN, FOLDS
+)
+PATH = np.maximum(np.abs(np.linspace(-3.0, 3.0, 9)) - STRENGTHS[:, None], 0.0)
+X = rng.normal(size=300)
+Z = X + 0.5 * rng.normal(size=300)
+MANY_X = rng.normal(size=20_000)
+MANY_Z = MANY_X + rng.standard_t(3, size=20_000)
+H = np.array([[2.0, 1.2], [1.2, 1.4]])
+WALK = [np.array([-2.0, 2.5])]
+for _ in range(60):
+    WALK.append(WALK[-1] - 0.5 * H @ WALK[-1])
+MEAN = Estimate(0.9, 0.85, 0.93, level=0.95, method="a method")
+
+CASES: dict[str, Callable[..., Any]] = {
+    "roc": lambda **w: show.roc(CURVE, band=BAND, threshold=0.3, **w),
+    "roc of many rows": lambda **w: show.roc(
+        MANY,
+        band=MANY_BAND,
+        threshold=1.5,
+        costs=(1.0, 7.0),
+        **w,
+    ),
+    "roc with a title": lambda **w: show.roc(CURVE, title=EVIL, **w),
+    "precision_recall": lambda **w: show.precision_recall(CURVE, threshold=0.3, **w),
+    "precision_recall of many rows": lambda **w: show.precision_recall(
+        MANY, threshold=1.5, precision=0.4, **w
+    ),
+    "score_histogram": lambda **w: show.score_histogram(
+        CURVE, labels=[EVIL, WORSE], threshold=0.3, **w
+    ),
+    "score_histogram of many rows": lambda **w: show.score_histogram(MANY, threshold=9.0, **w),
+    "confusion": lambda **w: show.confusion(CURVE, [EVIL, WORSE], threshold=0.3, **w),
+    "confusion of counts": lambda **w: show.confusion([[50, 3], [0, 0]], [EVIL, WORSE], **w),
+    "confusion of many classes": lambda **w: show.confusion(
+        np.full((70, 70), 7.0), [f"{EVIL} {i}" for i in range(70)], **w
+    ),
+    "gains": lambda **w: show.gains(CURVE, threshold=0.3, **w),
+    "lift": lambda **w: show.lift(CURVE, threshold=0.3, **w),
+    "lift of many rows": lambda **w: show.lift(MANY, **w),
+    "calibration": lambda **w: show.calibration(Y, PROBA, **w),
+    "net_benefit": lambda **w: show.net_benefit(Y, PROBA, threshold=0.3, **w),
+    "convergence": lambda **w: show.convergence(HISTORY, tol=1e-3, **w),
+    "convergence in time": lambda **w: show.convergence(HISTORY, against="seconds", **w),
+    "convergence at once": lambda **w: show.convergence([Certificate(3.0, 3.0)], **w),
+    "convergence without a bound": lambda **w: show.convergence(
+        [Certificate(3.0, -np.inf, "estimate"), Certificate(2.0, -np.inf, "estimate")], **w
+    ),
+    "objective": lambda **w: show.objective(HISTORY, **w),
+    "objective of many steps": lambda **w: show.objective(
+        [Certificate(1.0 + 0.99**t, 1.0 - 0.99**t, steps=t) for t in range(3000)], **w
+    ),
+    "validation_curve": lambda **w: show.validation_curve(
+        VALIDATION, simplest="first", score=EVIL, **w
+    ),
+    "validation_curve of names": lambda **w: show.validation_curve(
+        tuned(EVIL, [EVIL, WORSE, None, True, 1, LONG, ("a", 2)]), chosen=None, **w
+    ),
+    "learning_curve": lambda **w: show.learning_curve(LEARNING, score=EVIL, **w),
+    "regularisation_path": lambda **w: show.regularisation_path(
+        STRENGTHS,
+        PATH,
+        names=[EVIL, WORSE, *range(7)],
+        chosen=0.1,
+        strength=EVIL,
+        **w,
+    ),
+    "regularisation_path of many": lambda **w: show.regularisation_path(
+        np.geomspace(1e-3, 1.0, 100), np.cumsum(rng.normal(size=(100, 500)), axis=0), **w
+    ),
+    "coefficients": lambda **w: show.coefficients(
+        [EVIL, WORSE, EVIL, LONG], [1.0, -2.0, 0.5, 0.1], what=EVIL, **w
+    ),
+    "coefficients with intervals": lambda **w: show.coefficients(
+        [f"{EVIL} {i}" for i in range(99)],
+        np.linspace(-2.0, 5.0, 99),
+        intervals=(np.linspace(-3.0, 4.0, 99), np.linspace(-1.0, 6.0, 99)),
+        **w,
+    ),
+    "predicted_observed": lambda **w: show.predicted_observed(Z, X, **w),
+    "predicted_observed of 2000 rows": lambda **w: show.predicted_observed(
+        MANY_Z[:2000] * 1e-7, MANY_X[:2000] * 1e-7, **w
+    ),
+    "predicted_observed of many rows": lambda **w: show.predicted_observed(MANY_Z, MANY_X, **w),
+    "residuals": lambda **w: show.residuals(Z, X, **w),
+    "residuals of many rows": lambda **w: show.residuals(MANY_Z, MANY_X, **w),
+    "residuals of none": lambda **w: show.residuals([3.0, 3.0], [3.0, 3.0], **w),
+    "quantile_plot": lambda **w: show.quantile_plot(Z, X, **w),
+    "quantile_plot of many rows": lambda **w: show.quantile_plot(MANY_Z, MANY_X, **w),
+    "leverage": lambda **w: show.leverage(np.abs(X) / 300.0, Z, columns=3, **w),
+    "fold_scores": lambda **w: show.fold_scores(
+        {EVIL: TEST[3], WORSE: TEST[4]}, means={EVIL: MEAN}, score=EVIL, **w
+    ),
+    "comparison": lambda **w: show.comparison(
+        {EVIL: MEAN, WORSE: 0.5}, baseline=WORSE, score=EVIL, **w
+    ),
+    "column_histograms": lambda **w: show.column_histograms(
+        {EVIL: ([5, 3, 0], [EVIL, WORSE, LONG]), WORSE: ([1, 2], [0.0, 1e-9, 3.5])}
+    ),
+    "column_histograms of many": lambda **w: show.column_histograms(
+        {f"{EVIL} {i}": (rng.integers(1, 10**6, 30), np.linspace(-1e5, 1e5, 31)) for i in range(99)}
+    ),
+    "surrogates": lambda **w: show.surrogates(**w),
+    "surrogates that are given": lambda **w: show.surrogates(
+        {EVIL: Hinge(), WORSE: Logistic()}, **w
+    ),
+    "level_lines": lambda **w: show.level_lines(H, path=WALK, **w),
+    "eigen_errors": lambda **w: show.eigen_errors(convergence_profile(H, 0.5), WALK, **w),
+}
