@@ -29,6 +29,7 @@ class Entry:
     grid: Grid  # for a number to predict, that of a target with deviation 1
     words: str
     scaled: Callable[[Grid, float], Grid] | None = None  # to a target with another deviation
+    tall: bool = False  # only for tables with several rows to a column
 
     def grid_for(self, y: Any) -> Grid:
         """The values to try for this target: a penalty of y's units grows and shrinks with them."""
@@ -129,12 +130,14 @@ MODELS: dict[str, tuple[Entry, ...]] = {
             {"alpha": [1000.0, 100.0, 10.0, 1.0, 0.1]},
             "Huber's loss, L2 penalty: outliers weigh less",
             _against_target,
+            tall=True,
         ),
         Entry(
             "median",
             _of(_MODELS + "quantile", "QuantileRegressor", quantile=0.5),
             {"alpha": [0.1, 0.03, 0.01, 0.003, 0.001]},
             "median regression, L1 penalty: outliers weigh little",
+            tall=True,
         ),
     ),
     "none": (),

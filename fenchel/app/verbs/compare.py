@@ -78,7 +78,7 @@ def command(
     if len(rows) < len(data.y) and not quiet:
         note(f"models are compared on a sample of {len(rows)} of {len(data.y)} rows")
     X, y = data.X[rows], data.y[rows]
-    work = effort(len(X), X.shape[1], None)
+    work = effort(len(X), X.shape[1], len(data.task.classes), None)
     if folds is not None:
         work = replace(work, outer=check_folds(data.task, y, folds))
     found = contest(data.task, X, y, names or None, work, seed, step)

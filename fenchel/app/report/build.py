@@ -1,0 +1,151 @@
+"""A table in; a report out: its numbers, its page, its model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fenchel.app.fault import BadData
+from fenchel.app.modelfile import save
+from fenchel.app.report.figures import Figure, figure_of_time, figures
+from fenchel.app.report.loose import loose_numbers
+from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
+from fenchel.app.report.options import Options
+from fenchel.app.report.study import Clock, study
+from fenchel.app.report.verdict import verdict
+from fenchel.app.table.encode import Encoder
+from fenchel.app.table.read import Source
+from fenchel.app.table.task import Task, find_task
+from fenchel.app.whole import whole_file
+from fenchel.show.operating import operating_points
+
+__all__ = ["Options", "Report", "build"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was found out about a table.
+
+    Attributes
+    ----------
+    numbers : every number, ready for JSON; "clock" holds what differs from run to run
+    figures : Vega-Lite specs with their titles, by name
+    model, encoder : the chosen model and what makes its rows; None without a target
+    task : what the table was asked
+    """
+
+    numbers: Numbers
+    figures: dict[str, Figure] = field(repr=False)
+    model: Any
+    encoder: Encoder | None
+    task: Task
+
+    def verdict(self) -> list[str]:
+        """The report in a few lines."""
+        return verdict(self.numbers)
+
+    def html(self) -> str:
+        """The page: one file that needs nothing else."""
+        from fenchel.app.report.page import page
+
+        return page(self.numbers, self.figures)
+
+    def json(self) -> str:
+        """Every number; what differs from run to run is on the last line."""
+        steady = {key: value for key, value in self.numbers.items() if key != "clock"}
+        text = json.dumps(steady, indent=1, ensure_ascii=False, allow_nan=False)
+        clock = json.dumps(self.numbers["clock"], ensure_ascii=False, allow_nan=False)
+        return f'{text[:-2]},\n "clock": {clock}\n}}\n'
+
+    def write(self, place: str | os.PathLike[str]) -> list[Path]:
+        """Write page, model and numbers into a folder, or under the name of an HTML file.
+
+        Each file appears when it is whole, the page last. Returns the paths, the page first.
+        """
+        folder, stem = Path(place), None
+        if folder.suffix.lower() in (".html", ".htm"):
+            folder, stem = folder.parent, folder.stem
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return self._written(folder, stem)
+        except OSError as error:
+            where = error.filename or folder
+            raise BadData(f"cannot write {where}: {error.strerror or error}") from error
+
+    def _written(self, folder: Path, stem: str | None) -> list[Path]:
+        html = folder / f"{stem or 'report'}.html"
+        data = folder / f"{stem or 'report'}.json"
+        paths, whole = [html, data], self
+        if self.model is not None:
+            path = folder / f"{stem or 'model'}.fen"
+            source, made = self.numbers["source"], self.numbers["reproduction"]
+            data_of = {name: source[name] for name in ("name", "sha256", "rows")}
+            # By these `certify` finds the rows of the fit again, and those kept apart.
+            data_of |= {"test_share": made["options"]["test_share"], "seed": made["seed"]}
+            extra = {"data": data_of}
+            save(self.model, path, encoder=self.encoder, task=self.task, extra=extra)
+            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            clock = {**self.numbers["clock"], "model_file": {"name": path.name, "sha256": sha256}}
+            whole = replace(self, numbers={**self.numbers, "clock": clock})
+            paths.insert(1, path)
+        for path, text in ((data, whole.json()), (html, whole.html())):
+            with whole_file(path) as file:
+                file.write(text.encode())
+        return paths
+
+
+def build(source: Source, options: Options | None = None) -> Report:
+    """Study a table.
+
+    Parameters
+    ----------
+    source : Source
+        Of `read_table` or `bundled`.
+    options : Options
+        What to predict, how to split, what errors cost.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    BadUsage
+        For options that the table cannot take.
+    BadData
+        For a table that cannot be studied.
+    """
+    options = options or Options()
+    options.check()
+    began = time.perf_counter()
+    clock = Clock(options)
+    task = find_task(source.frame, options.target, options.kind)
+    if task.kind == "none":
+        numbers = loose_numbers(source, task, options)
+        numbers["clock"] = _clock(clock, began)
+        return Report(numbers, {}, None, None, task)
+    found = study(source, options, clock)
+    points = None if found.curve is None else operating_points(found.curve, found.chosen)
+    with clock.part("gathering numbers"):
+        numbers = study_numbers(found, points)
+    with clock.part("drawing figures"):
+        drawn = figures(found, points, numbers)
+        moving = figure_of_time(found)
+    numbers["clock"] = {**_clock(clock, began), **study_seconds(found), "figures": moving}
+    return Report(numbers, drawn, found.model, found.encoder, found.parts.task)
+
+
+def _clock(clock: Clock, began: float) -> dict[str, Any]:
+    """The date and the seconds of each part."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    parts = {name: round(spent, 3) for name, spent in clock.seconds.items()}
+    return {
+        "date": now.isoformat(),
+        "seconds": {**parts, "all": round(time.perf_counter() - began, 3)},
+    }

@@ -1,0 +1,209 @@
+"""The models of a task against each other and against a constant, by nested cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.app.fault import BadUsage
+from fenchel.app.models import BASELINES, MODELS, SCORING, Entry, entry_named
+from fenchel.app.report.entries import plain, told
+from fenchel.app.report.parts import Effort, folds_of, splitter_of
+from fenchel.app.table.task import Task
+from fenchel.score.folds.compare import compare_models
+from fenchel.score.folds.ranges import range_of
+from fenchel.score.folds.resampled import best_row, simplest_row
+from fenchel.score.folds.selection import NestedValidation, nested_cross_validate
+from fenchel.score.folds.validate import Validation, cross_validate
+from fenchel.score.scorers import scorer
+
+METRICS = {"auc": "AUC", "accuracy": "accuracy", "r2": "R²"}
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """How the models of a task did on rows that took no part in their fits or choices.
+
+    Attributes
+    ----------
+    entries, nested : the models, and the judgement of each
+    left_out : models of the task that need more rows than these columns have
+    constant, baseline : what predicts the same for every row, and its judgement
+    folds : rows to fit and rows to judge, the same for all
+    best : the place of the largest mean score
+    chosen : that of the first model in the list whose mean is within one standard error of it
+    """
+
+    metric: str
+    entries: tuple[Entry, ...]
+    nested: tuple[NestedValidation, ...]
+    left_out: tuple[Entry, ...]
+    constant: Entry
+    baseline: Validation
+    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    inner: int
+    best: int
+    chosen: int
+
+    @property
+    def entry(self) -> Entry:
+        return self.entries[self.chosen]
+
+    @property
+    def judged(self) -> NestedValidation:
+        return self.nested[self.chosen]
+
+
+def scoring_of(task: Task) -> Any:
+    """The scorer that models of the task are compared by."""
+    return scorer(SCORING[task.kind])
+
+
+def chooser_of(task: Task, model: Any) -> tuple[str, Any]:
+    """(name, scorer) by which a model chooses its parameters.
+
+    Where it gives probabilities these should be right too, and not only in order: by AUC alone the
+    strongest penalty is as good as any for a single column.
+    """
+    if task.kind != "number" and getattr(model, "predict_proba", None) is not None:
+        return "minus log loss", scorer("neg_log_loss")
+    return METRICS[SCORING[task.kind]], scoring_of(task)
+
+
+def entries_of(task: Task, names: Sequence[str] | None) -> tuple[Entry, ...]:
+    """The models of the task, or those named."""
+    if names is None:
+        return MODELS[task.kind]
+    found = tuple(dict.fromkeys(entry_named(task.kind, name) for name in names))
+    if not found:
+        raise BadUsage("no model is named: leave the option out to compare all of the task")
+    return found
+
+
+def contest(
+    task: Task,
+    X: NDArray[np.float64],
+    y: NDArray[Any],
+    names: Sequence[str] | None,
+    work: Effort,
+    seed: int,
+    progress: Callable[[str], None],
+) -> Contest:
+    """Every model with its grid inside every outer fold; then the choice."""
+    entries = entries_of(task, names)
+    left_out: tuple[Entry, ...] = ()
+    if names is None:
+        rows = len(y) * (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
+        left_out = tuple(one for one in entries if one.tall and rows < 3 * X.shape[1])
+        entries = tuple(one for one in entries if one not in left_out)
+    folds = folds_of(task, y, work.outer, seed)
+    judge = scoring_of(task)
+    inner = splitter_of(task, work.inner, seed)
+    found = []
+    for entry in entries:
+        progress(f"comparing: {entry.words}")
+        base = entry.make()
+        nested = nested_cross_validate(
+            base,
+            entry.grid_for(y) or [{}],
+            X,
+            y,
+            inner=inner,
+            outer=folds,
+            scoring=chooser_of(task, base)[1],
+            n_jobs=work.n_jobs,
+            return_estimator=True,
+            random_state=seed,
+        )
+        found.append(_judged_by(nested, judge, X, y))
+    constant = BASELINES[task.kind]
+    baseline = cross_validate(constant.make(), X, y, cv=folds, scoring=judge, random_state=seed)
+    scores = np.array([nested.outer.test["score"] for nested in found])
+    best = best_row(scores)
+    chosen = simplest_row(scores, range(len(entries)), best)
+    return Contest(
+        METRICS[SCORING[task.kind]],
+        entries,
+        tuple(found),
+        left_out,
+        constant,
+        baseline,
+        folds,
+        work.inner,
+        best,
+        chosen,
+    )
+
+
+def contest_numbers(found: Contest, level: float) -> dict[str, Any]:
+    """Scores of every fold, means with corrected intervals, differences from the chosen model."""
+    chosen = found.judged.outer
+    models = []
+    for entry, nested in zip(found.entries, found.nested, strict=True):
+        outer = nested.outer
+        models.append(
+            {
+                **_judged(entry, outer, level),
+                "params": [plain(params) for params in nested.params],
+                "worst_gap": None if outer.worst is None else plain(outer.worst[1].relative_gap),
+                "above_baseline": _difference(outer, found.baseline, level),
+                "below_chosen": _difference(chosen, outer, level) if outer is not chosen else None,
+            }
+        )
+    return {
+        "metric": found.metric,
+        "rows": found.baseline.n_rows,
+        "outer_folds": len(found.folds),
+        "inner_folds": found.inner,
+        "best": found.entries[found.best].name,
+        "chosen": found.entry.name,
+        "models": models,
+        "left_out": [
+            {"name": one.name, "words": one.words, "reason": "too few rows for so many columns"}
+            for one in found.left_out
+        ],
+        "baseline": _judged(found.constant, found.baseline, level),
+    }
+
+
+def seconds(found: Contest) -> dict[str, Any]:
+    """Fit and scoring seconds of every fold of every model: they differ from run to run."""
+    return {
+        entry.name: {
+            "fit": plain(nested.outer.fit_seconds),
+            "predict": plain(nested.outer.score_seconds),
+        }
+        for entry, nested in zip(found.entries, found.nested, strict=True)
+    }
+
+
+def _judged_by(nested: NestedValidation, judge: Any, X: Any, y: Any) -> NestedValidation:
+    """The same fits, judged by the metric that all models share."""
+    outer = nested.outer
+    scores = [
+        judge(fit, X[test], y[test])
+        for fit, (_, test) in zip(outer.estimators or (), outer.folds, strict=True)
+    ]
+    shared = replace(outer, test={"score": np.array(scores)}, ranges={"score": range_of(judge)})
+    return replace(nested, outer=shared)
+
+
+def _judged(entry: Entry, outer: Validation, level: float) -> dict[str, Any]:
+    scores = outer.test["score"]
+    return {
+        "name": entry.name,
+        "words": entry.words,
+        "score": told(outer.mean(level=level)),
+        "folds": plain(scores),
+        "spread": plain(scores.std(ddof=1)),
+        "worst_fold": int(scores.argmin()) + 1,
+    }
+
+
+def _difference(first: Validation, second: Validation, level: float) -> dict[str, Any]:
+    compared = compare_models(first, second, level=level)
+    return {**told(compared.difference), "p_value": plain(compared.p_value)}

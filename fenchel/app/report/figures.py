@@ -1,0 +1,231 @@
+"""The figures of a study as Vega-Lite specs, without the words around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from fenchel import show
+from fenchel.app.report.entries import estimate_of
+from fenchel.app.report.number import leverages
+from fenchel.app.report.study import Study
+from fenchel.app.report.two import gives_probabilities
+from fenchel.convex.certificate import Certificate
+from fenchel.score.band import roc_band
+from fenchel.show.operating import OperatingPoints
+
+Figure = dict[str, Any]  # kind, title, notes, spec
+Known = dict[str, Any]  # estimates by the keys of the metrics
+Named = tuple[str, Callable[[], Any]]
+WIDEST_PATH = 2000  # columns
+FOLD_RANGE = (
+    "For a change of one deviation. Lines: the range over the fits of the folds, which is no "
+    "confidence interval."
+)
+KINDS = {
+    "comparison": "Comparison",
+    "fold_scores": "Folds",
+    "validation_curve": "Validation curve",
+    "learning_curve": "Learning curve",
+    "convergence": "Convergence",
+    "convergence_time": "Convergence in time",
+    "coefficients": "Coefficients",
+    "path": "Regularisation path",
+    "roc": "ROC curve",
+    "precision_recall": "Precision and recall",
+    "score_histogram": "Scores by class",
+    "confusion": "Confusion",
+    "gains": "Gains",
+    "lift": "Lift",
+    "calibration": "Calibration",
+    "net_benefit": "Decision curve",
+    "predicted_observed": "Predicted and observed",
+    "residuals": "Residuals",
+    "quantile_plot": "Quantiles of the residuals",
+    "leverage": "Leverage",
+}
+BROAD: dict[str, Any] = {"width": "container"}
+
+
+def drawn(chart: Any) -> Figure:
+    """The chart's spec, and its title and small print, which the page sets in its own type."""
+    spec = chart.to_dict(validate=False)  # the figures are validated by their own tests
+    heading = spec.pop("title")
+    spec.pop("config", None)
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    title, notes = (_one_line(heading.get(part)) for part in ("text", "subtitle"))
+    return {"title": title, "notes": notes, "spec": spec}
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(text) if isinstance(text, list) else str(text or "")
+
+
+def figures(
+    found: Study, points: OperatingPoints | None, numbers: dict[str, Any]
+) -> dict[str, Figure]:
+    """Every figure that the task has, by name; the numbers save making some of them twice."""
+    known = {one["key"]: estimate_of(one["model"]) for one in numbers["metrics"]}
+    kind = found.parts.task.kind
+    judged = {"two classes": _two, "several classes": _several, "number": _number}[kind]
+    drawers = [*_shared(found), *judged(found, points, known)]
+    whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
+    if "coefficients" in whole:
+        whole["coefficients"]["notes"] = FOLD_RANGE
+    return whole
+
+
+def figure_of_time(found: Study) -> dict[str, Figure]:
+    """The figure that differs from run to run: the gap against seconds."""
+    history = _history(found.model)
+    if history is None:
+        return {}
+    chart = show.convergence(history, against="seconds", tol=_tol(found.model), **BROAD)
+    return {"convergence_time": {**drawn(chart), "kind": KINDS["convergence_time"]}}
+
+
+def _history(model: Any) -> tuple[Certificate, ...] | None:
+    history = getattr(model, "history_", None)
+    return history if history and len(history) > 1 else None
+
+
+def _tol(model: Any) -> float | None:
+    return model.get_params().get("tol")
+
+
+def _shared(found: Study) -> Iterator[Named]:
+    contest, best = found.contest, found.winner
+    metric, level = contest.metric, found.options.level
+    judged = {
+        entry.name: nested.outer
+        for entry, nested in zip(contest.entries, contest.nested, strict=True)
+    }
+    means = {name: outer.mean(level=level) for name, outer in judged.items()}
+    constant = {"constant": contest.baseline.mean(level=level)}
+    yield (
+        "comparison",
+        lambda: show.comparison(
+            {**means, **constant},
+            baseline="constant",
+            score=metric,
+            title=f"Mean {metric} over the folds, and that of a constant",
+            **BROAD,
+        ),
+    )
+    folds = {name: outer.test["score"] for name, outer in judged.items()}
+    yield (
+        "fold_scores",
+        lambda: show.fold_scores(
+            folds, means=means, score=metric, title=f"{metric} of every fold", **BROAD
+        ),
+    )
+    curve = best.validation
+    if curve is not None and len(curve.param_range) > 1:
+        yield "validation_curve", lambda: show.validation_curve(curve, score=best.metric, **BROAD)
+    yield "learning_curve", lambda: show.learning_curve(best.learning, score=metric, **BROAD)
+    history = _history(found.model)
+    if history is not None:
+        yield (
+            "convergence",
+            lambda: show.convergence(history, tol=_tol(found.model), **BROAD),
+        )
+    W = np.atleast_2d(np.asarray(found.model.coef_, dtype=np.float64))
+    if len(W) == 1:
+        yield "coefficients", lambda: _coefficients(found, W[0])
+        if curve is not None and len(curve.param_range) > 2 and W.shape[1] <= WIDEST_PATH:
+            yield "path", lambda: _path(found)
+
+
+def _coefficients(found: Study, w: Any) -> Any:
+    fits = found.contest.judged.outer.estimators or ()
+    folds = np.array([np.ravel(fit.coef_) for fit in fits] or [w])
+    ends = np.minimum(folds.min(axis=0), w), np.maximum(folds.max(axis=0), w)
+    return show.coefficients(found.encoder.names, w, intervals=ends, **BROAD)
+
+
+def _path(found: Study) -> Any:
+    """The coefficients of all training rows along the values of the parameter that was walked."""
+    curve = found.winner.validation
+    assert curve is not None
+    values, name = list(curve.param_range), curve.param_name
+    rows = [
+        np.ravel(clone(found.model).set_params(**{name: value}).fit(found.X, found.y).coef_)
+        for value in values
+    ]
+    # C weighs the rows, not the penalty: its inverse grows with the penalty.
+    turned = name == "C"
+    strengths = [1.0 / value for value in values] if turned else values
+    chosen = found.winner.params[name]
+    return show.regularisation_path(
+        strengths,
+        np.array(rows),
+        names=found.encoder.names,
+        chosen=1.0 / chosen if turned else chosen,
+        strength="penalty 1/C" if turned else f"penalty {name}",
+        **BROAD,
+    )
+
+
+def _two(found: Study, points: OperatingPoints | None, known: Known) -> Iterator[Named]:
+    curve, score, options = found.curve, found.score, found.options
+    assert curve is not None and score is not None and points is not None
+    y, level, at = found.y_test, options.level, found.chosen
+    names = found.parts.task.classes
+    costs = (options.cost_fp, options.cost_fn)
+    yield (
+        "roc",
+        lambda: show.roc(
+            curve,
+            band=roc_band(y, score, level=level, pos_label=1),
+            threshold=at,
+            costs=costs,
+            area=known["auc"],
+            **BROAD,
+        ),
+    )
+    yield (
+        "precision_recall",
+        lambda: show.precision_recall(
+            curve, threshold=at, precision=known["average_precision"], **BROAD
+        ),
+    )
+    yield (
+        "score_histogram",
+        lambda: show.score_histogram(curve, labels=names, threshold=at, **BROAD),
+    )
+    yield "confusion", lambda: show.confusion(curve, names, threshold=at, **BROAD)
+    yield "gains", lambda: show.gains(curve, threshold=at, **BROAD)
+    yield "lift", lambda: show.lift(curve, threshold=at, **BROAD)
+    if gives_probabilities(found.model):
+        yield "calibration", lambda: show.calibration(y, score, level=level, pos_label=1, **BROAD)
+        yield (
+            "net_benefit",
+            lambda: show.net_benefit(y, score, threshold=at, pos_label=1, **BROAD),
+        )
+
+
+def _several(found: Study, points: OperatingPoints | None, known: Known) -> Iterator[Named]:
+    names = found.parts.task.classes
+    counts = np.zeros((len(names), len(names)))
+    np.add.at(counts, (found.y_test, found.said), 1)
+    yield "confusion", lambda: show.confusion(counts, names, **BROAD)
+
+
+def _number(found: Study, points: OperatingPoints | None, known: Known) -> Iterator[Named]:
+    y, said = found.y_test, found.said
+    yield "predicted_observed", lambda: show.predicted_observed(y, said, **BROAD)
+    yield "residuals", lambda: show.residuals(y, said, **BROAD)
+    yield "quantile_plot", lambda: show.quantile_plot(y, said, **BROAD)
+    if found.X.shape[1] <= WIDEST_PATH:
+        yield "leverage", lambda: _leverage(found)
+
+
+def _leverage(found: Study) -> Any:
+    """Of the training rows, as in least squares on the encoded columns."""
+    h = leverages(found.X)
+    left = found.y - np.asarray(found.model.predict(found.X))
+    free = np.sqrt(np.maximum(1.0 - h, 1e-12)) * max(float(left.std()), 1e-300)
+    return show.leverage(h, left / free, columns=found.X.shape[1] + 1, **BROAD)

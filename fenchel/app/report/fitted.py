@@ -1,0 +1,256 @@
+"""The chosen model: its parameters, its fit to all training rows, and what that fit can prove."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fenchel.app.report.contest import Contest, chooser_of, scoring_of
+from fenchel.app.report.entries import plain, told
+from fenchel.app.report.parts import Effort, Rows
+from fenchel.app.table.encode import Encoder
+from fenchel.app.table.task import Task
+from fenchel.convex.certificate import Certificate
+from fenchel.data.blocks import thread_count
+from fenchel.models.certify import certify
+from fenchel.score.folds.complexity import (
+    LearningCurve,
+    ValidationCurve,
+    learning_curve,
+    validation_curve,
+)
+from fenchel.score.folds.selection import Selection, select
+
+WIDEST = 2000  # columns above which nobody waits for a condition number
+
+
+@dataclass(frozen=True, eq=False)
+class Winner:
+    """The chosen model, fitted to all training rows.
+
+    Attributes
+    ----------
+    params, metric : chosen by cross-validation of the training part, by that metric
+    selection : how; None for a model without a grid
+    validation : scores along the last parameter of the grid; None without one
+    learning : scores along the number of rows
+    """
+
+    model: Any
+    params: dict[str, Any]
+    metric: str
+    selection: Selection | None
+    validation: ValidationCurve | None
+    learning: LearningCurve
+
+
+def winner(
+    task: Task,
+    X: NDArray[np.float64],
+    y: NDArray[Any],
+    sample: Rows,
+    found: Contest,
+    work: Effort,
+    seed: int,
+) -> Winner:
+    """Parameters by the folds of the contest, then one fit to every training row."""
+    some, theirs = X[sample], y[sample]
+    grid = found.entry.grid_for(theirs)
+    base = found.entry.make()
+    metric, chooser = chooser_of(task, base)
+    shared: dict[str, Any] = {
+        "cv": found.folds,
+        "scoring": chooser,
+        "n_jobs": work.n_jobs,
+        "random_state": seed,
+    }
+    selection = validation = None
+    params: dict[str, Any] = {}
+    if grid:
+        selection = select(base, grid, some, theirs, refit=False, **shared)
+        params = selection.params
+        walked = list(grid)[-1]
+        validation = validation_curve(
+            clone(base).set_params(**params),
+            some,
+            theirs,
+            param_name=walked,
+            param_range=grid[walked],
+            **shared,
+        )
+    model = clone(base).set_params(**params)
+    shared["scoring"] = scoring_of(task)
+    shared["cv"] = [(_interleaved(task, theirs, train, seed), test) for train, test in found.folds]
+    learning = learning_curve(
+        model, some, theirs, train_sizes=_sizes(task, shared["cv"], work), **shared
+    )
+    return Winner(model.fit(X, y), params, metric, selection, validation, learning)
+
+
+def _interleaved(task: Task, y: NDArray[Any], train: Rows, seed: int) -> Rows:
+    """The rows in random order, any first few of which hold the classes in their shares."""
+    rows = np.random.default_rng(seed).permutation(train)
+    if task.kind == "number":
+        return rows
+    place = np.empty(len(rows))
+    for k in range(len(task.classes)):
+        mine = y[rows] == k
+        place[mine] = np.arange(mine.sum()) / max(mine.sum(), 1)
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _sizes(task: Task, folds: list[tuple[Rows, Rows]], work: Effort) -> list[int]:
+    most = min(len(train) for train, _ in folds)
+    least = min(max(10, 3 * len(task.classes)), most)
+    return sorted({max(least, int(share * most)) for share in work.shares})
+
+
+def winner_numbers(
+    task: Task, found: Winner, contest: Contest, X: NDArray[np.float64], encoder: Encoder
+) -> dict[str, Any]:
+    """Parameters, curves and coefficients of the chosen model."""
+    model = found.model
+    return {
+        "name": contest.entry.name,
+        "words": contest.entry.words,
+        "class": type(model).__name__,
+        "chosen_params": plain(found.params),
+        "chosen_by": found.metric,
+        "params": plain(model.get_params(deep=False)),
+        "validation_curve": _validation(found.validation),
+        "learning_curve": _learning(found.learning),
+        "coefficients": coefficients(task, model, contest, encoder),
+    }
+
+
+def _validation(curve: ValidationCurve | None) -> dict[str, Any]:
+    if curve is None:
+        return {"reason": "this model has no parameter to choose"}
+    return {
+        "parameter": curve.param_name,
+        "values": plain(curve.param_range),
+        "chosen": plain(curve.best),
+        "test": [told(one) for one in curve.estimates()],
+        "training": [told(one) for one in curve.estimates(train=True)],
+    }
+
+
+def _learning(curve: LearningCurve) -> dict[str, Any]:
+    return {
+        "rows": plain(curve.train_sizes),
+        "test": [told(one) for one in curve.estimates()],
+        "training": [told(one) for one in curve.estimates(train=True)],
+    }
+
+
+def coefficients(
+    task: Task, model: Any, contest: Contest, encoder: Encoder
+) -> list[dict[str, Any]]:
+    """One entry for each column of the matrix and each plane, largest first.
+
+    `scaled` is for a change of one deviation of the column, `unscaled` for one unit of the table.
+    """
+    names, scales = encoder.names, encoder.scales
+    W = np.asarray(model.coef_, dtype=np.float64).reshape(-1, len(names))
+    folds = [
+        np.asarray(fit.coef_, dtype=np.float64).reshape(W.shape)
+        for fit in contest.judged.outer.estimators or ()
+    ]
+    spread = np.array(folds) if folds else W[None]
+    reason = _no_interval(model)
+    found = []
+    for k in range(len(W)):
+        plane = task.classes[k] if len(W) > 1 else task.positive or task.target
+        for j, name in enumerate(names):
+            found.append(
+                {
+                    "column": name,
+                    "from": encoder.origins[j].name,
+                    "for": plane,
+                    "scaled": told(W[k, j], reason),
+                    "unscaled": told(W[k, j] / scales[j], reason),
+                    "scale": plain(scales[j]),
+                    "fold_low": plain(spread[:, k, j].min()),
+                    "fold_high": plain(spread[:, k, j].max()),
+                }
+            )
+    return sorted(found, key=lambda one: -abs(one["scaled"]["value"]))
+
+
+def _no_interval(model: Any) -> str:
+    if type(model).__name__ == "LinearRegression":
+        return "the model was chosen on these rows: an interval that ignores the choice would lie"
+    return "a penalised coefficient has no interval of known coverage"
+
+
+# ------------------------------------------------------------------------------- certificate
+
+
+def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
+    """What the fit proved, the same recomputed from its coefficients, and how it ran."""
+    proof = getattr(model, "certificate_", None)
+    if not isinstance(proof, Certificate):
+        return {"certified": False, "reason": "this model proves nothing about its fit"}
+    again = certify(model, X, y)
+    tol = float(model.get_params().get("tol", 0.0))
+    certified = bool(model.converged_) and proof.kind != "estimate"
+    steps = getattr(model, "history_", None) or (proof,)
+    return {
+        "certified": certified,
+        **({} if certified else {"reason": _why_not(proof, tol)}),
+        "words": str(proof),
+        **_proof(proof),
+        "recomputed": _proof(again),
+        "tolerance": tol,
+        "steps": proof.steps,
+        "stopping_rule": (
+            "a closed form: there is nothing to stop"
+            if proof.kind == "exact"
+            else "the proved relative gap is at most the tolerance"
+        ),
+        "condition": _condition(X),
+        "threads": thread_count(),
+        "rows": len(X),
+        "columns": X.shape[1],
+        "history": [{"step": k, **_proof(one)} for k, one in enumerate(steps)],
+    }
+
+
+def certificate_seconds(model: Any) -> dict[str, Any]:
+    """Seconds of the fit and of each of its steps."""
+    proof = getattr(model, "certificate_", None)
+    if not isinstance(proof, Certificate):
+        return {}
+    steps = getattr(model, "history_", None) or (proof,)
+    return {"fit": plain(proof.seconds), "history": [plain(one.seconds) for one in steps]}
+
+
+def _proof(proof: Certificate) -> dict[str, Any]:
+    return {
+        "objective": plain(proof.value),
+        "bound": plain(proof.bound),
+        "gap": plain(proof.gap),
+        "relative_gap": plain(proof.relative_gap),
+        "kind": proof.kind,
+    }
+
+
+def _why_not(proof: Certificate, tol: float) -> str:
+    if proof.kind == "estimate":
+        return "the solver's gap is an estimate, not a proof"
+    return f"the proved relative gap is {proof.relative_gap:.2g}, above the tolerance {tol:.2g}"
+
+
+def _condition(X: NDArray[np.float64]) -> dict[str, Any]:
+    """The condition number of the encoded training rows, of their independent part."""
+    if X.shape[1] > WIDEST:
+        return {"value": None, "reason": f"more than {WIDEST} columns: it would take too long"}
+    R = np.linalg.qr(X - X.mean(axis=0), mode="r")
+    sigma = np.linalg.svd(R, compute_uv=False)
+    rank = int((sigma > sigma[0] * max(X.shape) * np.finfo(np.float64).eps).sum())
+    value = float(sigma[0] / sigma[rank - 1]) if rank else 1.0
+    return {"value": plain(value), "reason": "a fact of the training rows", "rank": rank}

@@ -1,0 +1,260 @@
+"""Every number of a study, ready for JSON."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from fenchel.app.answers import answers_of
+from fenchel.app.metrics import NAMES, metrics
+from fenchel.app.report import card, errors, number, several, two
+from fenchel.app.report.contest import contest_numbers, seconds
+from fenchel.app.report.entries import Entry, plain, told, untold
+from fenchel.app.report.findings import findings
+from fenchel.app.report.fitted import certificate_numbers, certificate_seconds, winner_numbers
+from fenchel.app.report.options import Options
+from fenchel.app.report.study import Study, training_score
+from fenchel.app.table.read import Source
+from fenchel.app.table.task import Task
+from fenchel.score.binomial import binomial_interval
+from fenchel.score.estimate import Estimate
+from fenchel.show.operating import OperatingPoints
+from fenchel.show.reliability import binned
+
+Numbers = dict[str, Any]
+FORMAT = 1
+BINS = 10
+WORDS = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "mcc": "Matthews correlation",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall (true positive rate)",
+    "specificity": "specificity",
+    "r2": "R²",
+    "mae": "mean absolute error",
+    "rmse": "root mean squared error",
+    "bias": "mean error (prediction less target)",
+}
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "altair", "vl-convert-python")
+
+
+def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
+    """What every report tells: the file, the task, how to make it again."""
+    return {
+        "format": FORMAT,
+        "source": {
+            "name": source.name,
+            "format": source.format,
+            "sha256": source.sha256,
+            "rows": source.frame.height,
+            "columns": source.frame.width,
+            "notes": list(source.notes),
+        },
+        "task": {
+            "kind": task.kind,
+            "target": task.target,
+            "classes": list(task.classes),
+            "positive": task.positive,
+            "reason": task.reason,
+            "notes": list(task.notes),
+        },
+        "reproduction": {
+            "command": options.command,
+            "seed": options.seed,
+            "versions": _versions(),
+            "options": plain(
+                {
+                    "target": task.target,
+                    "test_share": options.test_share,
+                    "cost_fp": options.cost_fp,
+                    "cost_fn": options.cost_fn,
+                    "alpha": options.alpha,
+                    "delta": options.delta,
+                    "level": options.level,
+                    "drop": options.drop,
+                    "models": options.models,
+                }
+            ),
+        },
+    }
+
+
+def _versions() -> dict[str, str]:
+    own = sys.modules["fenchel"].__version__
+    others = {name: version(name) for name in LIBRARIES}
+    return {"fenchel": own, "python": platform.python_version(), **others}
+
+
+def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
+    """All parts of a study of a table with a target."""
+    task, level = found.parts.task, found.options.level
+    judged = _judged(found, points)
+    head = judged["metrics"][0]
+    numbers: Numbers = {
+        **shared_numbers(found.source, task, found.options),
+        "rows": card.row_numbers(found.parts),
+        "columns": card.column_numbers(found.profiles, found.encoder),
+        "balance": card.balance(found.parts, level),
+        "target": card.target_numbers(found.parts) if task.kind == "number" else None,
+        "duplicates": card.duplicates(found.parts),
+        "correlations": card.correlations(found.parts.frame, found.profiles, level),
+        "encoding": {
+            "columns": len(found.encoder.names),
+            "missing_rule": found.encoder.missing_rule,
+            "unknown_rule": found.encoder.unknown_rule,
+            "surprises": list(found.surprises),
+        },
+        "headline": {"key": head["key"], **{k: head[k] for k in ("name", "model", "baseline")}},
+        "contest": contest_numbers(found.contest, level),
+        "model": winner_numbers(task, found.winner, found.contest, found.X, found.encoder),
+        "certificate": certificate_numbers(found.model, found.X, found.y),
+        "training": {
+            "score": training_score(found),
+            "separated": bool(task.classes)
+            and bool((found.model.predict(found.X) == found.y).all()),
+        },
+        "warnings": list(found.warnings),
+        **judged,
+    }
+    numbers["findings"] = findings(numbers)
+    return plain(numbers)
+
+
+def study_seconds(found: Study) -> dict[str, Any]:
+    """What differs from run to run."""
+    return {"folds": seconds(found.contest), "certificate": certificate_seconds(found.model)}
+
+
+def _judged(found: Study, points: OperatingPoints | None) -> Numbers:
+    """What the test part says, task by task."""
+    task, options = found.parts.task, found.options
+    X, y, said = found.X_test, found.y_test, found.said
+    held = found.parts.frame[found.parts.test]
+    judged: Numbers = {
+        "metrics": _metrics(found),
+        "subgroups": errors.subgroups(held, found.profiles, task, y, said, options.level),
+    }
+    if task.kind == "number":
+        loss = np.abs(said - y)
+        judged["residuals"] = number.residual_numbers(y, said)
+    elif task.kind == "several classes":
+        score = several.class_scores(found.model, X)
+        loss = score.max(axis=1) - score[np.arange(len(y)), y]
+        judged["classes"] = several.class_numbers(found.model, X, y, task.classes, options.level)
+    else:
+        assert found.score is not None
+        loss = np.where(said != y, np.abs(found.score - found.own), 0.0)
+        judged |= _two(found, points)
+    if task.kind != "number":
+        judged["confusion"] = two.confusion_numbers(y, said, task.classes)
+        judged["risk"] = _risk(found)
+    judged["worst_rows"] = errors.worst_rows(
+        held,
+        found.parts.numbers[found.parts.test],
+        task,
+        y,
+        said,
+        loss,
+        found.encoder,
+        options.show_rows,
+    )
+    return judged
+
+
+def _metrics(found: Study) -> list[Numbers]:
+    """Every metric of the model with its interval, and of the constant beside it."""
+    task, level = found.parts.task, found.options.level
+    both = [
+        metrics(task, found.y_test, answers_of(judge, found.X_test), level)
+        for judge in (found.model, found.constant)
+    ]
+    words = {**WORDS, **({"f1": "F1, mean over the classes"} if len(task.classes) > 2 else {})}
+    return [
+        {
+            "key": key,
+            "name": words[key],
+            "model": _entry(key, both[0]),
+            "baseline": _entry(key, both[1]),
+        }
+        for key in NAMES[task.kind]
+    ]
+
+
+def _entry(key: str, found: dict[str, Any]) -> Entry:
+    if key not in found:
+        return untold(two.NO_PROBABILITY)
+    value = found[key]
+    return untold(value.method) if math.isnan(value) else told(value)
+
+
+def _two(found: Study, points: OperatingPoints | None) -> Numbers:
+    assert found.score is not None and points is not None
+    y, score = found.y_test, found.score
+    table = two.decisions(y, score, points.threshold, found.options)
+    probable = two.gives_probabilities(found.model)
+    return {
+        "decisions": {
+            "score": "probability of the positive class" if probable else "score of the model",
+            "start": points.start,
+            "costs": {"fp": found.options.cost_fp, "fn": found.options.cost_fn},
+            "table": two.table_numbers(table),
+            "marked": two.marked_rows(y, score, found.own, found.chosen, found.options),
+        },
+        "calibration": _calibration(found) if probable else {"reason": two.NO_PROBABILITY},
+    }
+
+
+def _calibration(found: Study) -> Numbers:
+    """Groups of equally many test rows: predicted probability and observed share."""
+    assert found.score is not None
+    level = found.options.level
+    said, seen, count, hits = binned(found.score, found.y_test == 1, BINS)
+    low, high = binomial_interval(hits, count, level)
+    # All groups at once: the chance that one of them misleads is that of a single interval.
+    least, most = binomial_interval(hits, count, 1.0 - (1.0 - level) / len(count))
+    bins = [
+        {
+            "predicted": plain(p),
+            "rows": int(n),
+            "observed": told(Estimate(s, a, b, level=level, method="exact binomial")),
+        }
+        for p, s, n, a, b in zip(said, seen, count, low, high, strict=True)
+    ]
+    return {"bins": bins, "off": int(((said < least) | (said > most)).sum())}
+
+
+def _risk(found: Study) -> Numbers:
+    """Bounds of the error of new rows, in numbers and in words."""
+    assert found.risk is not None
+    risk = replace(found.risk, classes=found.parts.task.classes)
+    sides = {
+        "error": risk.error,
+        "false_positive": risk.false_positive,
+        "false_negative": risk.false_negative,
+    }
+    bounds = {
+        key: {
+            "value": plain(side.rate),
+            "low": 0.0,
+            "high": plain(side.upper),
+            "level": 1.0 - risk.delta,
+            "method": "exact binomial, one-sided",
+            "errors": side.errors,
+            "rows": side.n,
+        }
+        for key, side in sides.items()
+        if side is not None
+    }
+    return {"bounds": bounds, "sentences": list(risk.sentences)}

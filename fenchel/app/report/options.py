@@ -1,0 +1,59 @@
+"""What a report is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fenchel.app.fault import BadUsage
+from fenchel.app.table.task import Kind
+from fenchel.score.decision import check_cost
+from fenchel.score.estimate import check_share
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that a report can be told besides its table.
+
+    Attributes
+    ----------
+    target : the column to predict; None looks for one with a usual name
+    kind : "two classes", "several classes", "number", "none"; None looks at the target
+    test_share, seed : of the locked test part
+    cost_fp, cost_fn : of a false alarm and of a miss
+    alpha, delta : a false positive rate to promise, and the probability to break the promise
+    level : coverage of the intervals
+    drop : columns to leave out
+    show_rows : whether rows of the table may be shown
+    models : names of the models to compare; None for all of the task
+    n_jobs : processes; None for as many as pay
+    command : the command line, for the reproduction block
+    progress : called with one line before each part
+    """
+
+    target: str | None = None
+    kind: Kind | None = None
+    test_share: float = 0.25
+    seed: int = 0
+    cost_fp: float = 1.0
+    cost_fn: float = 1.0
+    alpha: float = 0.05
+    delta: float = 0.05
+    level: float = 0.95
+    drop: tuple[str, ...] = ()
+    show_rows: bool = False
+    models: tuple[str, ...] | None = None
+    n_jobs: int | None = None
+    command: str = ""
+    progress: Callable[[str], None] | None = None
+
+    def check(self) -> None:
+        """BadUsage for a number that cannot be."""
+        try:
+            for name in ("test_share", "alpha", "delta", "level"):
+                check_share(getattr(self, name), name)
+            check_cost(self.cost_fp, self.cost_fn)
+        except ValueError as error:
+            raise BadUsage(str(error)) from error
+        if not 0 <= self.seed < 2**32:
+            raise BadUsage(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed}")

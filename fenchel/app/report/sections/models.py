@@ -1,0 +1,197 @@
+"""How the models of the task compare, and what the chosen one looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fenchel.app.report.figures import Figure
+from fenchel.app.report.layout import (
+    capital,
+    figure,
+    folded,
+    grid,
+    section,
+    table,
+    timed,
+    value_of,
+)
+from fenchel.app.report.markup import Markup, joined, named, tag
+from fenchel.app.report.verdict import short
+from fenchel.show.words import number
+
+Numbers = dict[str, Any]
+MOST_COEFFICIENTS = 40
+
+
+def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
+    """Cross-validation of every model, fold by fold."""
+    held = numbers["contest"]
+    metric, folds = held["metric"], held["outer_folds"]
+    rows = [_contestant(one, held) for one in held["models"]]
+    base = held["baseline"]
+    rows.append([f"constant: {base['words']}", value_of(base["score"]), "", "", *([""] * 5)])
+    header = [
+        "model",
+        f"mean {metric}",
+        "above the constant",
+        "below the chosen",
+        "spread",
+        "worst fold",
+        "fit, s",
+        "predict, s",
+        "worst gap",
+    ]
+    sampled = ""
+    if held["rows"] < numbers["rows"]["training"]:
+        sampled = f" They were compared on {held['rows']:,} training rows drawn at random."
+    lead = (
+        f"Every model chose its parameters by {held['inner_folds']} folds inside each of {folds} "
+        "outer folds of the training part, and was judged on rows that took no part in either. "
+        "Intervals know that folds overlap (corrected resampled t). The first model of the list "
+        f"within one standard error of the best was chosen.{sampled}"
+    )
+    each = [
+        [named(one["words"], 60), *(number(score, 4) for score in one["folds"])]
+        for one in [*held["models"], base]
+    ]
+    return section(
+        "models",
+        "Models compared",
+        table("Nested cross-validation", header, rows, class_="tight named"),
+        _left_out(held),
+        grid(figure("comparison", figures), figure("fold_scores", figures)),
+        folded(
+            "Scores of every fold",
+            table(
+                f"{metric} of every fold",
+                ["model", *(f"fold {k + 1}" for k in range(folds))],
+                each,
+            ),
+        ),
+        lead=lead,
+    )
+
+
+def _left_out(held: dict[str, Any]) -> Markup | None:
+    if not held["left_out"]:
+        return None
+    words = "; ".join(f"{one['words']} ({one['reason']})" for one in held["left_out"])
+    return tag("p", f"Left out: {words}.", class_="why")
+
+
+def _contestant(one: dict[str, Any], held: dict[str, Any]) -> list[Any]:
+    chosen = one["name"] == held["chosen"]
+    name = joined([one["words"], tag("span", "chosen", class_="tagged") if chosen else None])
+    worst = one["folds"][one["worst_fold"] - 1]
+    gap = one["worst_gap"]
+    return [
+        name,
+        value_of(one["score"]),
+        value_of(one["above_baseline"]),
+        value_of(one["below_chosen"]),
+        number(one["spread"], 2),
+        f"{number(worst, 3)} (fold {one['worst_fold']})",
+        timed(f"folds.{one['name']}.fit"),
+        timed(f"folds.{one['name']}.predict"),
+        "none" if gap is None else f"{gap:.1e}",
+    ]
+
+
+def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
+    """Parameters, coefficients, and how the score moves with the parameter and with the rows."""
+    held = numbers["model"]
+    curve = held["validation_curve"]
+    why = None
+    if "reason" in curve:
+        why = tag("p", f"There is no validation curve: {curve['reason']}.", class_="why")
+    return section(
+        "model",
+        "The chosen model",
+        grid(
+            figure("coefficients", figures),
+            figure("path", figures),
+            figure("validation_curve", figures),
+            figure("learning_curve", figures),
+        ),
+        why,
+        _coefficients(numbers),
+        _curves(held),
+        folded(
+            "All parameters",
+            table(
+                f"Parameters of {held['class']}",
+                ["parameter", "value"],
+                [[key, named(short(value), 60)] for key, value in held["params"].items()],
+                left=(0, 1),
+            ),
+        ),
+        lead=f"{capital(held['words'])}, fitted to all {numbers['rows']['training']:,} training "
+        "rows"
+        + (
+            f"; its parameters were chosen by {held['chosen_by']}."
+            if held["chosen_params"]
+            else "."
+        ),
+    )
+
+
+def _coefficients(numbers: Numbers) -> Markup:
+    held = numbers["model"]["coefficients"]
+    several = numbers["task"]["kind"] == "several classes"
+    zero = sum(one["scaled"]["value"] == 0.0 for one in held)
+    rows = []
+    for one in held[:MOST_COEFFICIENTS]:
+        rows.append(
+            [
+                named(one["column"], 60),
+                *([named(one["for"], 30)] if several else []),
+                number(one["scaled"]["value"], 4),
+                f"{number(one['fold_low'], 3)} to {number(one['fold_high'], 3)}",
+                number(one["unscaled"]["value"], 4),
+                number(one["scale"], 4),
+            ]
+        )
+    header = [
+        "column",
+        *(["class"] if several else []),
+        "per deviation",
+        "range over the folds",
+        "per unit of the table",
+        "deviation",
+    ]
+    reason = held[0]["scaled"]["reason"] if held else ""
+    note = f"No intervals: {reason}; the range over the folds shows how firm a coefficient is."
+    if zero:
+        note += f" {zero} of {len(held)} coefficients are zero."
+    more = f", the {len(rows)} largest of {len(held)}" if len(held) > len(rows) else ""
+    return folded(
+        f"Coefficients, scaled and unscaled{more}",
+        table("Coefficients", header, rows, left=(0, 1) if several else (0,)),
+        tag("p", note, class_="why"),
+    )
+
+
+def _curves(held: dict[str, Any]) -> list[Markup]:
+    found = []
+    curve = held["validation_curve"]
+    if "reason" not in curve:
+        rows = [
+            [short(value), value_of(test), value_of(train)]
+            for value, test, train in zip(
+                curve["values"], curve["test"], curve["training"], strict=True
+            )
+        ]
+        header = [curve["parameter"], "rows left out", "rows fitted"]
+        found.append(
+            folded("Validation curve in numbers", table("Scores along a parameter", header, rows))
+        )
+    curve = held["learning_curve"]
+    rows = [
+        [f"{size:,}", value_of(test), value_of(train)]
+        for size, test, train in zip(curve["rows"], curve["test"], curve["training"], strict=True)
+    ]
+    header = ["training rows", "rows left out", "rows fitted"]
+    found.append(
+        folded("Learning curve in numbers", table("Scores along the rows", header, rows, left=()))
+    )
+    return found

@@ -1,0 +1,124 @@
+"""What is proved: the optimum of the fit, and bounds for new rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fenchel.app.report.figures import Figure
+from fenchel.app.report.layout import (
+    capital,
+    figure,
+    folded,
+    grid,
+    placed,
+    section,
+    shared,
+    table,
+    timed,
+)
+from fenchel.app.report.markup import Markup, tag
+from fenchel.app.report.verdict import certificate_line
+from fenchel.show.words import number
+
+Numbers = dict[str, Any]
+
+
+def proof_section(
+    numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]
+) -> Markup:
+    """Certificate, its history, and the risk on new rows."""
+    held = numbers["certificate"]
+    said = certificate_line(numbers)
+    if "objective" not in held:
+        return section("proof", "Proof", _risk(numbers), lead=f"The fit is {said}.")
+    again = held["recomputed"]
+    condition = held["condition"]
+    rank = f", rank {condition['rank']} of {held['columns']}" if "rank" in condition else ""
+    rows = [
+        ["objective reached", f"{held['objective']:.12g}", f"{again['objective']:.12g}"],
+        ["no model has less than", _bound(held), _bound(again)],
+        ["gap", _gap(held["gap"]), _gap(again["gap"])],
+        ["relative gap", _gap(held["relative_gap"]), _gap(again["relative_gap"])],
+        ["kind of proof", held["kind"], again["kind"]],
+    ]
+    run = [
+        ["tolerance", f"{held['tolerance']:g}"],
+        ["stopping rule", held["stopping_rule"]],
+        ["steps", held["steps"]],
+        ["seconds", timed("certificate.fit")],
+        ["threads", held["threads"]],
+        ["rows × columns", f"{held['rows']:,} × {held['columns']:,}"],
+        [
+            "condition number of the encoded columns",
+            (number(condition["value"], 3) + rank) if condition["value"] else condition["reason"],
+        ],
+    ]
+    history = [
+        [
+            one["step"],
+            f"{one['objective']:.9g}",
+            _bound(one),
+            _gap(one["relative_gap"]),
+            one["kind"],
+        ]
+        for one in held["history"]
+        if one["objective"] is not None
+    ]
+    return section(
+        "proof",
+        "Proof",
+        grid(
+            table("Certificate", ["", "by the solver", "recomputed"], rows),
+            table("The run", ["", ""], run),
+        ),
+        grid(
+            figure("convergence", figures),
+            *(placed(key, one) for key, one in moving.items()),
+        ),
+        folded(
+            "Every step in numbers",
+            table(
+                "Objective and bound after each step",
+                ["step", "objective", "bound", "relative gap", "kind"],
+                history,
+                left=(),
+            ),
+        ),
+        _risk(numbers),
+        lead=capital(said) + ". Recomputed: the same from the fitted coefficients "
+        "alone, by another path.",
+    )
+
+
+def _bound(one: dict[str, Any]) -> str:
+    return "nothing proved" if one["bound"] is None else f"{one['bound']:.12g}"
+
+
+def _gap(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3g}"
+
+
+def _risk(numbers: Numbers) -> list[Any]:
+    held = numbers.get("risk")
+    if held is None:
+        return []
+    words = {
+        "error": "error rate",
+        "false_positive": "false positive rate",
+        "false_negative": "false negative rate",
+    }
+    rows = [
+        [
+            words[key],
+            f"{one['errors']} of {one['rows']}",
+            shared(one),
+            f"{100 * one['level']:g} %",
+        ]
+        for key, one in held["bounds"].items()
+    ]
+    sentences = [tag("li", sentence) for sentence in held["sentences"]]
+    return [
+        tag("h3", "Risk on new rows"),
+        table("Bounds of the error", ["", "test rows", "rate and bound", "holds with"], rows),
+        folded("The same in words, with what it assumes", tag("ul", sentences)),
+    ]

@@ -1,0 +1,154 @@
+"""The study of a table: parts, encoding, contest, fit, and the one judgement on the test part."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.app.report.contest import Contest, contest, scoring_of
+from fenchel.app.report.fitted import Winner, winner
+from fenchel.app.report.options import Options
+from fenchel.app.report.parts import Parts, Rows, effort, parted, sampled
+from fenchel.app.report.two import chosen_threshold, own_threshold, positive_score
+from fenchel.app.table.encode import Encoder, Surprises
+from fenchel.app.table.profile import ColumnProfile, profile
+from fenchel.app.table.read import Source
+from fenchel.app.table.task import find_task
+from fenchel.score.curve import Curve
+from fenchel.score.risk import RiskCertificate, risk_certificate
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Clock:
+    """Seconds of each part, and a word to whoever waits before it begins."""
+
+    options: Options
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Time what is done inside, under that name."""
+        self.say(name)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+
+    def say(self, line: str) -> None:
+        """A line for whoever waits."""
+        if self.options.progress is not None:
+            self.options.progress(line)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Everything that was found out about a table with a target.
+
+    `score` is of the test rows: of the positive class of two, None for other tasks; `chosen` is the
+    threshold of least cost on the folds of the training part, `own` that of the model itself.
+    """
+
+    source: Source
+    options: Options
+    parts: Parts
+    profiles: tuple[ColumnProfile, ...]
+    encoder: Encoder
+    surprises: tuple[str, ...]
+    X: Floats
+    y: NDArray[Any]
+    X_test: Floats
+    y_test: NDArray[Any]
+    sample: Rows
+    contest: Contest
+    winner: Winner
+    constant: Any
+    said: NDArray[Any]
+    score: Floats | None
+    curve: Curve | None
+    own: float
+    chosen: float
+    risk: RiskCertificate | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> Any:
+        return self.winner.model
+
+
+def study(source: Source, options: Options, clock: Clock) -> Study:
+    """Run every part on a table with a target."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = _studied(source, options, clock)
+    said = dict.fromkeys(" ".join(str(one.message).split()) for one in told)
+    return replace(found, warnings=tuple(said))
+
+
+def _studied(source: Source, options: Options, clock: Clock) -> Study:
+    with clock.part("reading columns"):
+        task = find_task(source.frame, options.target, options.kind)
+        parts = parted(source.frame, task, options.test_share, options.seed)
+        task = parts.task
+        profiles = profile(parts.frame, task)
+    with clock.part("encoding"):
+        learners, judges = parts.frame[parts.train], parts.frame[parts.test]
+        encoder = Encoder.fit(learners, task, drop=options.drop, formats=source.formats)
+        surprises = Surprises()
+        X, X_test = encoder.transform(learners), encoder.transform(judges, surprises)
+        y, y_test = task.codes(learners), task.codes(judges)
+        sample = sampled(task, y, options.seed)
+        work = effort(len(sample), X.shape[1], len(task.classes), options.n_jobs)
+    with clock.part("comparing models"):
+        rivals = contest(task, X[sample], y[sample], options.models, work, options.seed, clock.say)
+    with clock.part(f"fitting the chosen model, {rivals.entry.words}"):
+        best = winner(task, X, y, sample, rivals, work, options.seed)
+    with clock.part("judging on the test part"):
+        constant = rivals.constant.make().fit(X, y)
+        score = curve = risk = None
+        own = chosen = 0.0
+        if task.kind == "two classes":
+            score = positive_score(best.model, X_test)
+            curve = Curve.of(y_test, score, pos_label=1)
+            own = own_threshold(best.model)
+            chosen = chosen_threshold(
+                rivals, X[sample], y[sample], options.cost_fp, options.cost_fn
+            )
+        if task.kind != "number":
+            risk = risk_certificate(best.model, X_test, y_test, options.delta)
+        said = np.asarray(best.model.predict(X_test))
+    return Study(
+        source=source,
+        options=options,
+        parts=parts,
+        profiles=profiles,
+        encoder=encoder,
+        surprises=surprises.sentences(),
+        X=X,
+        y=y,
+        X_test=X_test,
+        y_test=y_test,
+        sample=sample,
+        contest=rivals,
+        winner=best,
+        constant=constant,
+        said=said,
+        score=score,
+        curve=curve,
+        own=own,
+        chosen=chosen,
+        risk=risk,
+    )
+
+
+def training_score(found: Study) -> float:
+    """The score of the chosen model on the rows it was fitted to."""
+    judge = scoring_of(found.parts.task)
+    return float(judge(found.model, found.X, found.y))
