@@ -35,13 +35,14 @@ class Report:
     Attributes
     ----------
     numbers : every number, ready for JSON; "clock" holds what differs from run to run
-    figures : Vega-Lite specs with their titles, by name
+    figures, moving : Vega-Lite specs with their titles, by name; the latter differ by run
     model, encoder : the chosen model and what makes its rows; None without a target
     task : what the table was asked
     """
 
     numbers: Numbers
     figures: dict[str, Figure] = field(repr=False)
+    moving: dict[str, Figure] = field(repr=False)
     model: Any
     encoder: Encoder | None
     task: Task
@@ -54,7 +55,7 @@ class Report:
         """The page: one file that needs nothing else."""
         from fenchel.app.report.page import page
 
-        return page(self.numbers, self.figures)
+        return page(self.numbers, self.figures, self.moving)
 
     def json(self) -> str:
         """Every number; what differs from run to run is on the last line."""
@@ -129,7 +130,7 @@ def build(source: Source, options: Options | None = None) -> Report:
     if task.kind == "none":
         numbers = loose_numbers(source, task, options)
         numbers["clock"] = _clock(clock, began)
-        return Report(numbers, {}, None, None, task)
+        return Report(numbers, {}, {}, None, None, task)
     found = study(source, options, clock)
     points = None if found.curve is None else operating_points(found.curve, found.chosen)
     with clock.part("gathering numbers"):
@@ -137,8 +138,8 @@ def build(source: Source, options: Options | None = None) -> Report:
     with clock.part("drawing figures"):
         drawn = figures(found, points, numbers)
         moving = figure_of_time(found)
-    numbers["clock"] = {**_clock(clock, began), **study_seconds(found), "figures": moving}
-    return Report(numbers, drawn, found.model, found.encoder, found.parts.task)
+    numbers["clock"] = {**_clock(clock, began), **study_seconds(found)}
+    return Report(numbers, drawn, moving, found.model, found.encoder, found.parts.task)
 
 
 def _clock(clock: Clock, began: float) -> dict[str, Any]:

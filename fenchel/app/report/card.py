@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fenchel.app.report.entries import Entry, plain, told
@@ -16,6 +17,7 @@ from fenchel.app.table.profile import ColumnProfile, duplicate_rows
 from fenchel.score.binomial import binomial_rate
 from fenchel.score.estimate import Estimate
 
+Floats = NDArray[np.float64]
 DESCRIBED = "it describes these rows, and estimates nothing"
 MOST_CORRELATED = 200  # columns; above it pairs are not looked at
 MOST_PAIRS = 20
@@ -105,26 +107,48 @@ def correlations(
     if not 2 <= len(names) <= MOST_CORRELATED:
         return []
     X = frame.select(pl.col(name).cast(pl.Float64, strict=False) for name in names).to_numpy()
-    found = []
-    for i in range(len(names)):
-        for j in range(i):
-            both = np.isfinite(X[:, i]) & np.isfinite(X[:, j])
-            a, b = X[both, i], X[both, j]
-            if len(a) < 4 or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
-                continue
-            a, b = a / np.abs(a).max(), b / np.abs(b).max()  # no square overflows
-            r = float(np.clip(np.corrcoef(a, b)[0, 1], -1.0, 1.0))
-            found.append((abs(r), names[j], names[i], r, len(a)))
-    found.sort(key=lambda one: (-one[0], one[1], one[2]))
+    r, count = _correlated(X)
+    first, second = np.tril_indices(len(names), -1)
+    strength = np.nan_to_num(np.abs(r[first, second]), nan=-1.0)
+    order = np.argsort(-strength, kind="stable")[:MOST_PAIRS]
     return [
-        {"first": first, "second": second, "rows": n, "correlation": _fisher(r, n, level)}
-        for _, first, second, r, n in found[:MOST_PAIRS]
+        {
+            "first": names[j],
+            "second": names[i],
+            "rows": int(count[i, j]),
+            "correlation": _fisher(float(r[i, j]), int(count[i, j]), level),
+        }
+        for i, j in zip(first[order], second[order], strict=True)
+        if np.isfinite(r[i, j])
     ]
+
+
+def _correlated(X: Floats) -> tuple[Floats, Floats]:
+    """Correlations and numbers of rows of all pairs, over the rows that have both values.
+
+    Columns are centred and divided by their largest entry first, so that no digit is lost and no
+    square overflows.
+    """
+    held = np.isfinite(X)
+    M = held.astype(np.float64)
+    count = M.T @ M
+    Z = np.where(held, X, 0.0)
+    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
+    Z = np.where(held, Z - Z.sum(axis=0) / np.maximum(M.sum(axis=0), 1.0), 0.0)
+    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sums = Z.T @ M
+        cross = Z.T @ Z - sums * sums.T / count
+        squares = (Z * Z).T @ M - sums**2 / count
+        r = cross / np.sqrt(squares * squares.T)
+    smallest = np.minimum(squares, squares.T)
+    enough = (count >= 4.0) & (smallest > 1e-12 * count)
+    return np.where(enough, np.clip(r, -1.0, 1.0), np.nan), count
 
 
 def _fisher(r: float, n: int, level: float) -> Entry:
     """tanh(artanh r ± z/√(n - 3)): for pairs of numbers drawn from a normal law."""
-    if abs(r) == 1.0:
+    if abs(r) >= 1.0 - 1e-12:
         return {"value": r, "reason": "one is a line of the other"}
     reach = float(ndtri(0.5 + 0.5 * level)) / math.sqrt(n - 3)
     low, high = (math.tanh(math.atanh(r) + side * reach) for side in (-1.0, 1.0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.fault import BadUsage
+from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.models import BASELINES, MODELS, SCORING, Entry, entry_named
 from fenchel.app.report.entries import plain, told
 from fenchel.app.report.parts import Effort, folds_of, splitter_of
@@ -31,7 +31,7 @@ class Contest:
     Attributes
     ----------
     entries, nested : the models, and the judgement of each
-    left_out : models of the task that need more rows than these columns have
+    left_out : models of the task that were not compared, and why
     constant, baseline : what predicts the same for every row, and its judgement
     folds : rows to fit and rows to judge, the same for all
     best : the place of the largest mean score
@@ -41,7 +41,7 @@ class Contest:
     metric: str
     entries: tuple[Entry, ...]
     nested: tuple[NestedValidation, ...]
-    left_out: tuple[Entry, ...]
+    left_out: tuple[tuple[Entry, str], ...]
     constant: Entry
     baseline: Validation
     folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
@@ -95,11 +95,12 @@ def contest(
 ) -> Contest:
     """Every model with its grid inside every outer fold; then the choice."""
     entries = entries_of(task, names)
-    left_out: tuple[Entry, ...] = ()
+    left_out: list[tuple[Entry, str]] = []
     if names is None:
         rows = len(y) * (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
-        left_out = tuple(one for one in entries if one.tall and rows < 3 * X.shape[1])
-        entries = tuple(one for one in entries if one not in left_out)
+        flat = [one for one in entries if one.tall and rows < 3 * X.shape[1]]
+        left_out += [(one, "too few rows for so many columns") for one in flat]
+        entries = tuple(one for one in entries if one not in flat)
     folds = folds_of(task, y, work.outer, seed)
     judge = scoring_of(task)
     inner = splitter_of(task, work.inner, seed)
@@ -107,29 +108,37 @@ def contest(
     for entry in entries:
         progress(f"comparing: {entry.words}")
         base = entry.make()
-        nested = nested_cross_validate(
-            base,
-            entry.grid_for(y) or [{}],
-            X,
-            y,
-            inner=inner,
-            outer=folds,
-            scoring=chooser_of(task, base)[1],
-            n_jobs=work.n_jobs,
-            return_estimator=True,
-            random_state=seed,
-        )
-        found.append(_judged_by(nested, judge, X, y))
+        try:
+            nested = nested_cross_validate(
+                base,
+                entry.grid_for(y) or [{}],
+                X,
+                y,
+                inner=inner,
+                outer=folds,
+                scoring=chooser_of(task, base)[1],
+                n_jobs=work.n_jobs,
+                return_estimator=True,
+                random_state=seed,
+            )
+        except (ValueError, ArithmeticError) as error:
+            # One model that cannot take these rows is no reason to have none.
+            left_out.append((entry, " ".join(str(error).split())[:300]))
+            continue
+        found.append((entry, _judged_by(nested, judge, X, y)))
+    if not found:
+        raise BadData(f"no model can be fitted to this table: {left_out[0][1]}")
+    entries = tuple(entry for entry, _ in found)
     constant = BASELINES[task.kind]
     baseline = cross_validate(constant.make(), X, y, cv=folds, scoring=judge, random_state=seed)
-    scores = np.array([nested.outer.test["score"] for nested in found])
+    scores = np.array([nested.outer.test["score"] for _, nested in found])
     best = best_row(scores)
     chosen = simplest_row(scores, range(len(entries)), best)
     return Contest(
         METRICS[SCORING[task.kind]],
         entries,
-        tuple(found),
-        left_out,
+        tuple(nested for _, nested in found),
+        tuple(left_out),
         constant,
         baseline,
         folds,
@@ -163,8 +172,8 @@ def contest_numbers(found: Contest, level: float) -> dict[str, Any]:
         "chosen": found.entry.name,
         "models": models,
         "left_out": [
-            {"name": one.name, "words": one.words, "reason": "too few rows for so many columns"}
-            for one in found.left_out
+            {"name": one.name, "words": one.words, "reason": reason}
+            for one, reason in found.left_out
         ],
         "baseline": _judged(found.constant, found.baseline, level),
     }

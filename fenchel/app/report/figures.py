@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from fenchel import show
 from fenchel.app.report.entries import estimate_of
+from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
 from fenchel.app.report.study import Study
 from fenchel.app.report.two import gives_probabilities
@@ -132,8 +133,8 @@ def _shared(found: Study) -> Iterator[Named]:
             "convergence",
             lambda: show.convergence(history, tol=_tol(found.model), **BROAD),
         )
-    W = np.atleast_2d(np.asarray(found.model.coef_, dtype=np.float64))
-    if len(W) == 1:
+    W = planes(found.model)
+    if W is not None and len(W) == 1:
         yield "coefficients", lambda: _coefficients(found, W[0])
         if curve is not None and len(curve.param_range) > 2 and W.shape[1] <= WIDEST_PATH:
             yield "path", lambda: _path(found)
@@ -147,13 +148,14 @@ def _coefficients(found: Study, w: Any) -> Any:
 
 
 def _path(found: Study) -> Any:
-    """The coefficients of all training rows along the values of the parameter that was walked."""
+    """The coefficients along the values of the parameter that was walked, on the rows of the
+    contest."""
     curve = found.winner.validation
     assert curve is not None
     values, name = list(curve.param_range), curve.param_name
+    X, y = found.X[found.sample], found.y[found.sample]
     rows = [
-        np.ravel(clone(found.model).set_params(**{name: value}).fit(found.X, found.y).coef_)
-        for value in values
+        np.ravel(clone(found.model).set_params(**{name: value}).fit(X, y).coef_) for value in values
     ]
     # C weighs the rows, not the penalty: its inverse grows with the penalty.
     turned = name == "C"
@@ -219,7 +221,7 @@ def _number(found: Study, points: OperatingPoints | None, known: Known) -> Itera
     yield "predicted_observed", lambda: show.predicted_observed(y, said, **BROAD)
     yield "residuals", lambda: show.residuals(y, said, **BROAD)
     yield "quantile_plot", lambda: show.quantile_plot(y, said, **BROAD)
-    if found.X.shape[1] <= WIDEST_PATH:
+    if found.X.shape[0] * float(found.X.shape[1]) ** 2 <= LARGEST:
         yield "leverage", lambda: _leverage(found)
 
 

@@ -57,8 +57,8 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         "missing if they are many.",
     )
     for code, kind, name, what in (
-        ("D2", ("constant", "empty"), "constant columns", "hold one value or none"),
-        ("D3", ("identifier", "text"), "identifiers", "name the rows and do not describe them"),
+        ("D2", ("constant", "empty"), "constant columns", "as constant or empty"),
+        ("D3", ("identifier", "text"), "identifiers", "as names of the rows, which tell nothing"),
     ):
         held = [one["name"] for one in columns if one["kind"] in kind]
         yield _check(
@@ -66,7 +66,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
             name,
             bool(held),
             "info",
-            f"{len(held)} {_plural(held, 'column')} {what}: {_named(held)}. They are left out.",
+            f"Left out {what}: {_named(held)}.",
             f"No {name}.",
             "They can teach a model nothing that holds for new rows.",
             "Leave them out of the table, or turn them into something that describes a row.",
@@ -77,7 +77,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         "columns that repeat another",
         bool(same),
         "info",
-        f"{len(same)} {_plural(same, 'column')} equal an earlier one: {_named(same)}.",
+        f"Left out as equal to an earlier column: {_named(same)}.",
         "No two columns are equal.",
         "A copy adds nothing, and splits the weight of the column it repeats.",
         "The copies are left out; drop them from the table.",
@@ -100,7 +100,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         "duplicate rows",
         again > 0,
         "info",
-        f"{again} {_plural(again, 'row')} equal an earlier one in every column.",
+        f"Rows that equal an earlier one in every column: {again}.",
         "No two rows are equal.",
         "Rows that repeat are not independent, and intervals count them as if they were.",
         "Find out whether they were entered twice.",
@@ -253,8 +253,8 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
         "Raise max_iter, or strengthen the penalty.",
     )
     apart = numbers["training"]["separated"]
-    yield (
-        _check(
+    if numbers["task"]["classes"]:
+        yield _check(
             "C2",
             "classes that a plane divides",
             apart,
@@ -264,32 +264,20 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
             "Without a penalty there is no finite optimum, and training scores say nothing.",
             "Keep the penalty, and judge by the test part.",
         )
-        if numbers["task"]["classes"]
-        else _check(
-            "C2",
-            "condition of the columns",
-            (proof.get("condition", {}).get("value") or 0.0) > 1e6,
-            "info",
-            f"The encoded columns have condition number {proof.get('condition', {}).get('value')}.",
-            "The encoded columns are far from dependent on each other.",
-            "Single coefficients then mean little, though predictions are fine.",
-            "Read columns that go together as a group.",
-        )
+    condition = proof.get("condition", {}).get("value") or 0.0
+    yield _check(
+        "C5",
+        "columns that depend on each other",
+        condition > 1e6,
+        "info",
+        f"The encoded columns have condition number {condition:.2g}.",
+        "The encoded columns are far from dependent on each other.",
+        "Single coefficients then mean little, though predictions are fine.",
+        "Read columns that go together as a group.",
     )
     train, test = numbers["training"]["score"], numbers["headline"]["model"]
-    gap = train - test["value"]
-    yield _check(
-        "C3",
-        "training and test agree",
-        gap > 0.02 and train > test.get("high", test["value"]),
-        "warning",
-        f"{numbers['contest']['metric']} is {train:.3g} on the training rows and "
-        f"{test['value']:.3g} on the test rows.",
-        f"{numbers['contest']['metric']} is {train:.3g} on the training rows and "
-        f"{test['value']:.3g} on the test rows, within its interval.",
-        "The model has learnt chance of the training rows.",
-        "A stronger penalty, fewer columns or more rows.",
-    )
+    if test["value"] is not None:
+        yield _agreement(train, test, numbers["contest"]["metric"])
     said = numbers["warnings"]
     first = said[0] if said else ""
     yield _check(
@@ -301,6 +289,21 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
         "No fit gave a warning.",
         "Some fits of the comparison stopped early or met a special case.",
         "Nothing, if the certificate of the chosen model is fine.",
+    )
+
+
+def _agreement(train: float, test: dict[str, Any], metric: str) -> Finding:
+    value = test["value"]
+    said = f"{metric} is {train:.3g} on the training rows and {value:.3g} on the test rows"
+    return _check(
+        "C3",
+        "training and test agree",
+        train - value > 0.02 and train > test.get("high", value),
+        "warning",
+        f"{said}.",
+        f"{said}, within its interval." if train <= test.get("high", value) else f"{said}.",
+        "The model has learnt chance of the training rows.",
+        "A stronger penalty, fewer columns or more rows.",
     )
 
 
@@ -336,7 +339,7 @@ def _test(numbers: Numbers) -> Iterator[Finding]:
         "T3",
         "groups that fare worse",
         bool(worse),
-        "warning",
+        "info",
         "The error is above that of all test rows for "
         + ", ".join(f"{one['column'][:40]} = {one['group'][:40]}" for one in worse[:3])
         + ".",

@@ -25,7 +25,7 @@ from fenchel.score.folds.complexity import (
 )
 from fenchel.score.folds.selection import Selection, select
 
-WIDEST = 2000  # columns above which nobody waits for a condition number
+LARGEST = 2e10  # rows × columns² above which nobody waits for a condition number
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +147,12 @@ def _learning(curve: LearningCurve) -> dict[str, Any]:
     }
 
 
+def planes(model: Any) -> NDArray[np.float64] | None:
+    """Coefficients, one row for each plane; None of a model without any."""
+    found = getattr(model, "coef_", None)
+    return None if found is None else np.atleast_2d(np.asarray(found, dtype=np.float64))
+
+
 def coefficients(
     task: Task, model: Any, contest: Contest, encoder: Encoder
 ) -> list[dict[str, Any]]:
@@ -155,6 +161,8 @@ def coefficients(
     `scaled` is for a change of one deviation of the column, `unscaled` for one unit of the table.
     """
     names, scales = encoder.names, encoder.scales
+    if planes(model) is None:
+        return []
     W = np.asarray(model.coef_, dtype=np.float64).reshape(-1, len(names))
     folds = [
         np.asarray(fit.coef_, dtype=np.float64).reshape(W.shape)
@@ -197,7 +205,9 @@ def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> 
         return {"certified": False, "reason": "this model proves nothing about its fit"}
     again = certify(model, X, y)
     tol = float(model.get_params().get("tol", 0.0))
-    certified = bool(model.converged_) and proof.kind != "estimate"
+    certified = (
+        bool(vars(model).get("converged_", proof.relative_gap <= tol)) and proof.kind != "estimate"
+    )
     steps = getattr(model, "history_", None) or (proof,)
     return {
         "certified": certified,
@@ -247,8 +257,8 @@ def _why_not(proof: Certificate, tol: float) -> str:
 
 def _condition(X: NDArray[np.float64]) -> dict[str, Any]:
     """The condition number of the encoded training rows, of their independent part."""
-    if X.shape[1] > WIDEST:
-        return {"value": None, "reason": f"more than {WIDEST} columns: it would take too long"}
+    if X.shape[0] * float(X.shape[1]) ** 2 > LARGEST:
+        return {"value": None, "reason": "the table is too large to wait for it"}
     R = np.linalg.qr(X - X.mean(axis=0), mode="r")
     sigma = np.linalg.svd(R, compute_uv=False)
     rank = int((sigma > sigma[0] * max(X.shape) * np.finfo(np.float64).eps).sum())

@@ -3,8 +3,7 @@
   const held = JSON.parse(document.getElementById("held").textContent);
   const clock = JSON.parse(document.getElementById("clock").textContent);
   const views = {};
-  const specs = { ...held.figures };
-  for (const [key, one] of Object.entries(clock.figures || {})) specs[key] = one.spec;
+  const specs = { ...held.figures, ...clock.figures };
 
   // Columns of numbers travel as comma separated text. Vega would read it by a compiled function,
   // which the page's policy forbids, so it is read here.
@@ -78,6 +77,8 @@
       tooltip: showTip,
     });
     views[key] = result.view;
+    // The place has the picture's words; its marks have none that would help without eyes.
+    place.querySelector("svg").setAttribute("aria-hidden", "true");
     place.classList.add("ready");
     if (decisions && result.view.getState().signals.threshold !== undefined) {
       result.view.addEventListener("click", (event, item) => {
@@ -177,6 +178,7 @@
 
   function tabled(key) {
     const spec = specs[key];
+    const kind = document.querySelector(`#figure-${key} .kind`).textContent;
     const titles = {};
     for (const { field, title } of encodings(spec)) if (field && title) titles[field] = title;
     const found = [];
@@ -185,7 +187,7 @@
       const print = JSON.stringify(rows);
       if (rows.length < 2 || seen.has(print)) continue;
       seen.add(print);
-      found.push(tableOf(rows, titles, `${found.length + 1}: ${rows.length} rows`));
+      found.push(tableOf(rows, titles, `${kind}, data set ${found.length + 1}: ${rows.length} rows`));
     }
     return found;
   }
@@ -193,7 +195,7 @@
   function tableOf(rows, titles, words) {
     const names = Object.keys(rows[0]);
     const table = document.createElement("table");
-    table.createCaption().textContent = `Data set ${words}`;
+    table.createCaption().textContent = words;
     const head = table.createTHead().insertRow();
     for (const name of names) {
       const th = document.createElement("th");
@@ -210,7 +212,7 @@
     box.className = "scroll";
     box.tabIndex = 0;
     box.setAttribute("role", "region");
-    box.setAttribute("aria-label", `Data set ${words}`);
+    box.setAttribute("aria-label", words);
     box.append(table);
     return box;
   }

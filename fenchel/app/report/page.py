@@ -34,10 +34,9 @@ TITLES = {
 }
 
 
-def page(numbers: Numbers, figures: dict[str, Figure]) -> str:
+def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]) -> str:
     """The whole document; all that differs from run to run is on the line of id "clock"."""
-    clock = numbers["clock"]
-    moving = clock.get("figures", {})
+    clock = {**numbers["clock"], "figures": {key: one["spec"] for key, one in moving.items()}}
     sections = {"verdict": verdict_box(numbers), "findings": findings_section(numbers)}
     if numbers["task"]["kind"] != "none":
         sections |= {

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
-from fenchel.app.fault import BadData
+from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.table.task import Task, find_task
 
 Rows = NDArray[np.intp]
@@ -87,15 +87,26 @@ def parted(frame: pl.DataFrame, task: Task, test_share: float, seed: int) -> Par
         )
     if task.kind != "number":
         strata = task.codes(kept)
-        least = np.bincount(strata, minlength=len(task.classes)).min()
-        # Of every class two rows judge, and enough are left to learn from.
-        test_share = min(max(test_share, 2.0 / least), 0.5)
+        test_share = _share(strata, task, test_share)
     everything = np.arange(kept.height)
     train, test = train_test_split(
         everything, test_size=test_share, random_state=seed, shuffle=True, stratify=strata
     )
     dropped = frame.height - kept.height - sum(count for _, count in rare)
     return Parts(kept, numbers, task, np.sort(train), np.sort(test), frame.height, dropped, rare)
+
+
+def _share(strata: NDArray[Any], task: Task, asked: float) -> float:
+    """The share of the test part, large enough to hold two rows of every class."""
+    counts = np.bincount(strata, minlength=len(task.classes))
+    least = int(counts.min())
+    if least * (1.0 - asked) < LEAST_OF_CLASS - 2:
+        name = task.classes[int(counts.argmin())][:60]
+        raise BadUsage(
+            f"a test share of {asked:g} leaves fewer than {LEAST_OF_CLASS - 2} of the {least} rows "
+            f"of class '{name}' to learn from: give a smaller one"
+        )
+    return max(asked, 2.0 / least)
 
 
 def _without_rare(

@@ -87,7 +87,7 @@ def _columns(numbers: Numbers) -> Markup:
         if not any(row[place] for row in rows):
             header.pop(place)
             rows = [[*row[:place], *row[place + 1 :]] for row in rows]
-    caption = f"{len(held)} columns besides the target"
+    caption = f"{len(held)} columns" + (" besides the target" if numbers["task"]["target"] else "")
     if len(rows) < len(held):
         caption = f"{len(rows)} of {len(held)} columns, those that go with the target most"
     return table(caption, header, rows, left=(0, 1, 4, 5, 6, 7, 8), class_="columns")
@@ -108,7 +108,7 @@ def _column(one: dict[str, Any]) -> list[Any]:
         floor = 0.5 if one["measure"] == "AUC" else 0.0
         words = f" {one['measure']} {number(value, 3)}"
         link = tag("span", meter((value - floor) / (1.0 - floor)), words, class_="nowrap")
-    remarks = [text for text in (one["leak"], *one["remarks"]) if text]
+    remarks = [text for text in (one["leak"], *one["remarks"]) if text and text not in one["rule"]]
     return [
         named(one["name"], 48),
         one["kind"],
@@ -157,6 +157,11 @@ def _correlations(numbers: Numbers) -> Markup | None:
     return folded("Columns that go together most", table("Correlations", header, rows))
 
 
+def _model_hash(numbers: Numbers) -> list[tuple[str, Any]]:
+    there = "model" in numbers
+    return [("SHA-256 of the model file", tag("code", timed("model_file.sha256")))] * there
+
+
 def again_section(numbers: Numbers) -> Markup:
     """Command, versions, seed and hashes."""
     held = numbers["reproduction"]
@@ -167,7 +172,7 @@ def again_section(numbers: Numbers) -> Markup:
         ),
         ("Seed", held["seed"]),
         ("SHA-256 of the table's file", tag("code", numbers["source"]["sha256"])),
-        ("SHA-256 of the model file", tag("code", timed("model_file.sha256"))),
+        *_model_hash(numbers),
         ("Made", timed("date")),
         ("Seconds", timed("seconds.all")),
     ]

@@ -137,6 +137,8 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
 
 def _coefficients(numbers: Numbers) -> Markup:
     held = numbers["model"]["coefficients"]
+    if not held:
+        return tag("p", "This model has no coefficients.", class_="why")
     several = numbers["task"]["kind"] == "several classes"
     zero = sum(one["scaled"]["value"] == 0.0 for one in held)
     rows = []
@@ -159,7 +161,7 @@ def _coefficients(numbers: Numbers) -> Markup:
         "per unit of the table",
         "deviation",
     ]
-    reason = held[0]["scaled"]["reason"] if held else ""
+    reason = held[0]["scaled"]["reason"]
     note = f"No intervals: {reason}; the range over the folds shows how firm a coefficient is."
     if zero:
         note += f" {zero} of {len(held)} coefficients are zero."

@@ -146,13 +146,14 @@ def findings_section(numbers: Numbers) -> Markup:
     cards = [_finding(one) for one in loud]
     passed = tag("ul", [tag("li", _line(one)) for one in quiet], class_="passed-list")
     nothing = tag("p", "Every check passed.") if not loud else None
+    there = "" if numbers["task"]["kind"] == "none" else ", from the file to the test part"
     return section(
         "findings",
         "Findings",
         nothing,
         tag("ol", cards, class_="findings") if loud else None,
         folded(f"{len(quiet)} checks passed", passed),
-        lead=f"{len(found)} checks were made, from the file to the test part.",
+        lead=f"{len(found)} checks were made{there}.",
     )
 
 
