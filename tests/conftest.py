@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 
 # scikit-learn's check of array API input runs only where scipy was told so before its import.
@@ -35,6 +36,13 @@ def seeds(text: str) -> list[int]:
             f"{SEED}={text!r}: give a seed from 0 to 99, a range '0-9', or 'all'"
         )
     return chosen
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Two processes share the tests by their names: an address in one differs between them."""
+    for item in items:
+        if re.search(r"\bat 0x[0-9a-fA-F]+", item.name):
+            raise pytest.UsageError(f"{item.nodeid}: give ids=... without an address in memory")
 
 
 @pytest.fixture(params=seeds(os.environ.get(SEED, "0")), ids=lambda seed: f"seed{seed}")

@@ -143,7 +143,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", SETTINGS, ids=str)
+@pytest.mark.parametrize("estimator", SETTINGS, ids=lambda estimator: type(estimator).__name__)
 def test_parameters_of_every_kind(estimator, tmp_path):
     X, y = table(4)
     model = clone(estimator).fit(X, y)
@@ -271,7 +271,7 @@ def test_certificates_can_be_checked_after_loading(tmp_path):
         (fenchel.LogisticRegressionCV(Cs=2, cv=KFold(2, shuffle=True, random_state=0)), "cv"),
         (fenchel.RidgeCV(scoring=lambda model, X, y: 0.5), "scoring"),
     ],
-    ids=str,
+    ids=["splitter", "seeded splitter", "function"],
 )
 def test_what_only_directs_a_fit_is_left_out_and_said(estimator, name, tmp_path):
     X, y = table(13)

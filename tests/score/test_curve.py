@@ -279,7 +279,9 @@ def joblib_copy(value):
 
 
 @pytest.mark.parametrize(
-    "stored", [lambda c: pickle.loads(pickle.dumps(c)), deepcopy, joblib_copy], ids=str
+    "stored",
+    [lambda c: pickle.loads(pickle.dumps(c)), deepcopy, joblib_copy],
+    ids=["pickle", "deepcopy", "joblib"],
 )
 def test_a_stored_curve_still_knows_that_it_counts(stored):
     curve = Curve.of([0, 1, 1], [1.0, 2.0, 3.0])

@@ -170,7 +170,7 @@ def test_warnings_point_at_the_caller():
         ({"cv": []}, "makes no fold"),
         ({"n_jobs": 0}, "n_jobs must be None"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_arguments_that_make_no_sense(settings, message):
     X, y = sorted_rows()
