@@ -20,6 +20,7 @@ Fits
     convergence(history, *, against="steps", tol=None), objective(history, *, against="steps")
     coefficients(names, values, *, intervals=None, top=20)      intervals: (low, high) arrays
     regularisation_path(strengths, values, *, names=None, chosen=None)   values: (strengths, d)
+    decision_boundary(across, up, predicted, points, codes, *, sure=None, labels=None, names=...)
     surrogates(losses=None), level_lines(H, *, minimiser=None, path=None)
     eigen_errors(profile, path, *, minimiser=None)
 Folds and models
@@ -45,6 +46,7 @@ under the pointer carry their threshold as `item.datum.t`. net_benefit takes pro
 threshold is one of them.
 """
 
+from fenchel.show.boundary import decision_boundary
 from fenchel.show.descent import eigen_errors, level_lines
 from fenchel.show.errors import confusion
 from fenchel.show.flags import gains, lift, precision_recall
@@ -69,6 +71,7 @@ __all__ = [
     "comparison",
     "confusion",
     "convergence",
+    "decision_boundary",
     "eigen_errors",
     "enable_theme",
     "fold_scores",

@@ -51,6 +51,7 @@ X = rng.normal(size=300)
 Z = X + 0.5 * rng.normal(size=300)
 MANY_X = rng.normal(size=20_000)
 MANY_Z = MANY_X + rng.standard_t(3, size=20_000)
+SIDE = np.linspace(-2.0, 2.0, 25)
 H = np.array([[2.0, 1.2], [1.2, 1.4]])
 WALK = [np.array([-2.0, 2.5])]
 for _ in range(60):
@@ -90,6 +91,25 @@ CASES: dict[str, Callable[..., Any]] = {
     "convergence at once": lambda **w: show.convergence([Certificate(3.0, 3.0)], **w),
     "convergence without a bound": lambda **w: show.convergence(
         [Certificate(3.0, -np.inf, "estimate"), Certificate(2.0, -np.inf, "estimate")], **w
+    ),
+    "decision_boundary": lambda **w: show.decision_boundary(
+        SIDE,
+        SIDE,
+        (SIDE[:, None] > SIDE**2).astype(int),
+        np.stack([X, Z], axis=1),
+        (Z > X).astype(int),
+        sure=np.abs(SIDE[:, None] - SIDE**2),
+        labels=[EVIL, WORSE],
+        names=[EVIL, LONG],
+        **w,
+    ),
+    "decision_boundary of many classes": lambda **w: show.decision_boundary(
+        1e-7 * SIDE,
+        SIDE,
+        rng.integers(9, size=(25, 25)),
+        np.stack([1e-7 * MANY_X, MANY_Z], axis=1),
+        rng.integers(9, size=20_000),
+        **w,
     ),
     "objective": lambda **w: show.objective(HISTORY, **w),
     "objective of many steps": lambda **w: show.objective(

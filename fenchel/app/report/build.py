@@ -17,6 +17,7 @@ from fenchel.app.report.figures import Figure, figure_of_time, figures
 from fenchel.app.report.loose import loose_numbers
 from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
 from fenchel.app.report.options import Options
+from fenchel.app.report.runtime import begin
 from fenchel.app.report.study import Clock, study
 from fenchel.app.report.verdict import verdict
 from fenchel.app.table.encode import Encoder
@@ -131,6 +132,7 @@ def build(source: Source, options: Options | None = None) -> Report:
         numbers = loose_numbers(source, task, options)
         numbers["clock"] = _clock(clock, began)
         return Report(numbers, {}, {}, None, None, task)
+    begin()
     found = study(source, options, clock)
     points = None if found.curve is None else operating_points(found.curve, found.chosen)
     with clock.part("gathering numbers"):

@@ -12,6 +12,7 @@ from fenchel import show
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
+from fenchel.app.report.plane import boundary, strongest
 from fenchel.app.report.study import Study
 from fenchel.app.report.two import gives_probabilities
 from fenchel.convex.certificate import Certificate
@@ -47,6 +48,7 @@ KINDS = {
     "residuals": "Residuals",
     "quantile_plot": "Quantiles of the residuals",
     "leverage": "Leverage",
+    "boundary": "Decision boundary",
 }
 BROAD: dict[str, Any] = {"width": "container"}
 
@@ -76,6 +78,8 @@ def figures(
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
+    if "boundary" in whole:
+        whole["boundary"]["notes"] += " All other columns are at their mean."
     return whole
 
 
@@ -133,11 +137,18 @@ def _shared(found: Study) -> Iterator[Named]:
             "convergence",
             lambda: show.convergence(history, tol=_tol(found.model), **BROAD),
         )
+    yield from _boundary(found)
     W = planes(found.model)
     if W is not None and len(W) == 1:
         yield "coefficients", lambda: _coefficients(found, W[0])
         if curve is not None and len(curve.param_range) > 2 and W.shape[1] <= WIDEST_PATH:
             yield "path", lambda: _path(found)
+
+
+def _boundary(found: Study) -> Iterator[Named]:
+    columns = strongest(found)
+    if len(columns) == 2:
+        yield "boundary", lambda: boundary(found, columns)
 
 
 def _coefficients(found: Study, w: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.markup import Markup, named, tag
+from fenchel.app.report.runtime import runtime
 from fenchel.app.report.sections.data import again_section, data_section
 from fenchel.app.report.sections.decisions import decisions_section
 from fenchel.app.report.sections.models import contest_section, model_section
@@ -118,17 +119,6 @@ def _data(key: str, value: Any) -> Markup:
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     safe = safe.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return tag("script", Markup(safe), type="application/json", id=key)
-
-
-@cache
-def runtime() -> str:
-    """The chart library out of vl-convert, in a scope of its own."""
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").strip()
-    if "</script" in bundle.lower() or "<!--" in bundle:
-        bundle = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return f"(()=>{{{bundle}\n}})();"
 
 
 @cache

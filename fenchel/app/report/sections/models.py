@@ -112,6 +112,7 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
             figure("path", figures),
             figure("validation_curve", figures),
             figure("learning_curve", figures),
+            figure("boundary", figures),
         ),
         why,
         _coefficients(numbers),

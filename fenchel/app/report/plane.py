@@ -1,0 +1,68 @@
+"""The chosen model in the plane of its two strongest columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fenchel import show
+from fenchel.app.report.fitted import planes
+from fenchel.app.report.study import Study
+from fenchel.app.report.two import gives_probabilities
+
+GRID = 36
+TAIL = 0.005  # of the rows at each end of a column, which are not drawn
+
+
+def strongest(found: Study) -> list[int]:
+    """The two columns of numbers with the largest coefficients; fewer if there are not two."""
+    W = planes(found.model)
+    if W is None or not found.parts.task.classes:
+        return []
+    size = np.abs(W).max(axis=0)
+    origins, names = found.encoder.origins, found.encoder.names
+    fit = [
+        j
+        for j, plan in enumerate(origins)
+        if plan.kind in ("number", "date") and names[j] == plan.name and size[j] > 0.0
+    ]
+    return sorted(fit, key=lambda j: -size[j])[:2]
+
+
+def boundary(found: Study, columns: list[int]) -> Any:
+    """The predicted class over the plane, all other columns at their mean."""
+    i, j = columns
+    sides = [_side(found.X[:, k]) for k in columns]
+    rows = np.repeat(found.X.mean(axis=0)[None], GRID * GRID, axis=0)
+    rows[:, i] = np.tile(sides[0], GRID)
+    rows[:, j] = np.repeat(sides[1], GRID)
+    predicted = np.asarray(found.model.predict(rows)).reshape(GRID, GRID)
+    sure = None
+    if gives_probabilities(found.model):
+        best = found.model.predict_proba(rows).max(axis=1).reshape(GRID, GRID)
+        least = 1.0 / len(found.parts.task.classes)
+        sure = (best - least) / (1.0 - least)
+    plans = [found.encoder.origins[k] for k in columns]
+    centres = np.array([plan.center for plan in plans])
+    scales = np.array([plan.scale for plan in plans])
+    across, up = (side * s + c for side, s, c in zip(sides, scales, centres, strict=True))
+    return show.decision_boundary(
+        across,
+        up,
+        predicted,
+        found.X[:, columns] * scales + centres,
+        found.y,
+        sure=sure,
+        labels=found.parts.task.classes,
+        names=[plan.name for plan in plans],
+        title=f"{plans[0].name} and {plans[1].name}, the two strongest columns",
+        width="container",
+    )
+
+
+def _side(column: Any) -> Any:
+    low, high = np.quantile(column, [TAIL, 1.0 - TAIL])
+    if low == high:
+        low, high = column.min(), column.max()
+    return np.linspace(low, high, GRID)
