@@ -80,6 +80,8 @@ _ROOMS = {
     "fenchel.score.detection": ("f1", "precision", "recall", "specificity"),
     "fenchel.score.probability": ("brier", "log_loss"),
     "fenchel.score.scorers": ("scorer",),
+    "fenchel.score.scatter": ("certify_clusters", "certify_projection"),
+    "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (
         "det_curve",

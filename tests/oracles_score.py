@@ -247,3 +247,31 @@ def excess_by_scanning(loss, excess):
     """The largest θ of a fine grid with ψ(θ) ≤ excess."""
     theta = np.linspace(0.0, 1.0, 100_001)
     return theta[loss.psi(theta) <= excess].max()
+
+
+# ----------------------------------------------------------------------------------- clusters
+
+
+def partitions(n, k):
+    """Labels of every way to put n rows into at most k clusters, each once."""
+    rows = [[0]]
+    for _ in range(n - 1):
+        rows = [[*row, c] for row in rows for c in range(min(max(row) + 2, k))]
+    return rows
+
+
+def least_scatter(X, k):
+    """The least scatter within k clusters over all clusterings, exactly, and its labels.
+
+    That of a cluster is the sum of its squared distances over pairs, divided by its size.
+    """
+    rows = [[Fraction(float(x)) for x in row] for row in X]
+    apart = [[sum((a - b) ** 2 for a, b in zip(r, s, strict=True)) for s in rows] for r in rows]
+
+    def scatter(labels):
+        groups = [[i for i, c in enumerate(labels) if c == one] for one in set(labels)]
+        return sum(sum(apart[i][j] for i in g for j in g if i < j) / len(g) for g in groups)
+
+    # Clusters that stay empty are no help: of equal ones that with the most clusters is given.
+    found = min(partitions(len(rows), k), key=lambda labels: (scatter(labels), -max(labels)))
+    return scatter(found), found
