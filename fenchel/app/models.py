@@ -196,6 +196,25 @@ MORE: dict[str, tuple[Entry, ...]] = {
     "none": (),
 }
 
+# What is tried on a table without a target: `fit_predict` with 1, 2, … clusters from several starts
+# (`n_init`, `random_state`), and `fit_transform` into 1, 2, … dimensions.
+CLUSTERS: tuple[Entry, ...] = (
+    Entry(
+        "k-means",
+        _of("sklearn.cluster", "KMeans", n_init=4),
+        {"n_clusters": list(range(1, 9))},
+        "k-means",
+    ),
+)
+EMBEDDINGS: tuple[Entry, ...] = (
+    Entry(
+        "principal-components",
+        _of("sklearn.decomposition", "PCA", svd_solver="full"),
+        {"n_components": list(range(1, 6))},
+        "principal components",
+    ),
+)
+
 _CONSTANT = _of("sklearn.dummy", "DummyClassifier", strategy="prior")
 BASELINES: dict[str, Entry] = {
     "two classes": Entry("baseline", _CONSTANT, {}, "always the most frequent class"),

@@ -130,6 +130,14 @@ def one_blas_thread() -> Iterator[None]:
             _set_blas(lib, count)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compiled loops of other libraries too run on one thread: theirs add up in any order."""
+    loops = ThreadpoolController().limit(limits=1, user_api="openmp")
+    with one_blas_thread(), loops:
+        yield
+
+
 @lru_cache(maxsize=4)
 def _pool(process: int, workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="fenchel")

@@ -23,6 +23,10 @@ Fits
     decision_boundary(across, up, predicted, points, codes, *, sure=None, labels=None, names=...)
     surrogates(losses=None), level_lines(H, *, minimiser=None, path=None)
     eigen_errors(profile, path, *, minimiser=None)
+Rows without a target
+    elbow(counts, scatter, *, bound=None, reference=None, chosen=None)
+    restarts(values, *, bound=None), silhouettes(values, codes, *, labels=None)
+    scree(variances), embedding(points, codes=None, *, labels=None, names=...)
 Folds and models
     validation_curve(result, *, simplest=None), learning_curve(result)
     fold_scores(scores, *, mean=None), comparison(scores, *, baseline=None)   name -> Estimate
@@ -47,6 +51,8 @@ threshold is one of them.
 """
 
 from fenchel.show.boundary import decision_boundary
+from fenchel.show.clusters import elbow, restarts, silhouettes
+from fenchel.show.components import embedding, scree
 from fenchel.show.descent import eigen_errors, level_lines
 from fenchel.show.errors import confusion
 from fenchel.show.flags import gains, lift, precision_recall
@@ -73,6 +79,8 @@ __all__ = [
     "convergence",
     "decision_boundary",
     "eigen_errors",
+    "elbow",
+    "embedding",
     "enable_theme",
     "fold_scores",
     "gains",
@@ -88,8 +96,11 @@ __all__ = [
     "quantile_plot",
     "regularisation_path",
     "residuals",
+    "restarts",
     "roc",
     "score_histogram",
+    "scree",
+    "silhouettes",
     "surrogates",
     "theme",
     "thin",

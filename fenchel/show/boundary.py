@@ -9,14 +9,12 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.groups import Floats
+from fenchel.show.cells import colours, counted, place, side
 from fenchel.show.frame import Width, framed
-from fenchel.show.inline import records, rounded, table
-from fenchel.show.theme import BLUE, CATEGORIES, GREY, ORANGE
+from fenchel.show.inline import table
 from fenchel.show.words import distinct, plain
 
-CELLS = 16  # of counted rows, along each side
 SHADES = 8
-MOST = 6  # classes with a colour of their own; the others share a grey
 
 
 def decision_boundary(
@@ -63,7 +61,7 @@ def decision_boundary(
     >>> chart.to_dict()["title"]["text"]
     'Decision boundary in first column and second column'
     """
-    x, y = (np.asarray(side, dtype=np.float64) for side in (across, up))
+    x, y = (np.asarray(ends, dtype=np.float64) for ends in (across, up))
     said, rows = np.asarray(predicted), np.asarray(points, dtype=np.float64)
     true = np.asarray(codes)
     if said.shape != (len(y), len(x)) or rows.shape != (len(true), 2):
@@ -71,12 +69,11 @@ def decision_boundary(
     count = int(max(said.max(initial=0), true.max(initial=0))) + 1
     called = distinct(range(count) if labels is None else labels)
     ends = _ends(x), _ends(y)
-    sides = _side("across", plain(names[0]), ends[0]), _side("up", plain(names[1]), ends[1])
+    sides = side("across", plain(names[0]), ends[0]), side("up", plain(names[1]), ends[1])
     shade = np.ones(said.shape) if sure is None else np.asarray(sure, dtype=np.float64)
     layers = [
-        *_ground(said, shade, ends, _colours(len(called)), sides),
-        *_rows(rows, true, ends, called, sides),
-        _legend(called),
+        *_ground(said, shade, ends, colours(len(called)), sides),
+        *counted(rows, true, ends, called, sides),
     ]
     return framed(
         layers,
@@ -91,30 +88,14 @@ def decision_boundary(
     )
 
 
-def _colours(k: int) -> list[str]:
-    if k == 2:
-        return [ORANGE, BLUE]
-    return [CATEGORIES[place] if place < len(CATEGORIES) else GREY for place in range(k)]
-
-
 def _ends(side: Floats) -> tuple[float, float]:
     """The outer edges of the cells around evenly spaced places."""
     half = 0.5 * float(side[1] - side[0]) if len(side) > 1 else 0.5
     return float(side[0]) - half, float(side[-1]) + half
 
 
-def _side(title: str, name: str, ends: tuple[float, float]) -> dict[str, Any]:
-    # The name is drawn, and becomes no part of what is said of a mark.
-    scale = alt.Scale(domain=rounded(ends, ends[1] - ends[0]).tolist(), nice=False, zero=False)
-    return {"title": title, "scale": scale, "axis": alt.Axis(title=name, grid=False, tickCount=5)}
-
-
-def _place(index: str, ends: tuple[float, float], cells: int) -> str:
-    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells!r}"
-
-
 def _ground(
-    said: Any, shade: Floats, ends: Any, colours: list[str], sides: tuple[Any, Any]
+    said: Any, shade: Floats, ends: Any, shown: list[str], sides: tuple[Any, Any]
 ) -> Iterator[Any]:
     """Rectangles; runs of one class and one shade along a line are one."""
     level = np.round(np.clip(shade, 0.0, 1.0) * SHADES).astype(int)
@@ -125,17 +106,17 @@ def _ground(
         begins = [0, *edges.tolist()]
         for begin, end in zip(begins, [*begins[1:], wide], strict=True):
             run = begin, end, j, int(level[j, begin])
-            runs.setdefault(colours[int(said[j, begin])], []).append(run)
+            runs.setdefault(shown[int(said[j, begin])], []).append(run)
     scale = alt.Scale(domain=[0, SHADES], range=[0.05, 0.36])
     for colour, found in runs.items():
         first, last, line, dark = zip(*found, strict=True)
         yield (
             alt.Chart(table(i=first, e=last, j=line, s=dark))
             .transform_calculate(
-                a=_place("datum.i", ends[0], wide),
-                b=_place("datum.e", ends[0], wide),
-                d=_place("datum.j", ends[1], tall),
-                f=_place("(datum.j + 1)", ends[1], tall),
+                a=place("datum.i", ends[0], wide),
+                b=place("datum.e", ends[0], wide),
+                d=place("datum.j", ends[1], tall),
+                f=place("(datum.j + 1)", ends[1], tall),
             )
             .mark_rect(color=colour, strokeWidth=0)
             .encode(
@@ -146,46 +127,3 @@ def _ground(
                 opacity=alt.Opacity("s:Q", scale=scale, legend=None),
             )
         )
-
-
-def _rows(
-    rows: Floats, true: Any, ends: Any, called: list[str], sides: tuple[Any, Any]
-) -> Iterator[Any]:
-    """A circle for each class and cell that has rows of it; those of a cell stand side by side."""
-    shown = min(len(called), MOST)
-    found = []
-    for k in range(shown):
-        mine = rows[true == k]
-        found.append(np.histogram2d(mine[:, 0], mine[:, 1], CELLS, range=list(ends))[0])
-    most = max(float(counts.max()) for counts in found) or 1.0
-    size = alt.Size("n:Q", scale=alt.Scale(domain=[0, most], range=[8, 260]), legend=None)
-    for k, counts in enumerate(found):
-        i, j = np.nonzero(counts)
-        if not len(i):
-            continue
-        place = (i + (k + 1.0) / (shown + 1.0)).round(2)
-        yield (
-            alt.Chart(table(i=place, j=j, n=counts[i, j]))
-            .transform_calculate(
-                x=_place("datum.i", ends[0], CELLS), y=_place("(datum.j + 0.5)", ends[1], CELLS)
-            )
-            .mark_point(filled=True, opacity=0.85, color=_colours(len(called))[k])
-            .encode(
-                x=alt.X("x:Q", **sides[0]),
-                y=alt.Y("y:Q", **sides[1]),
-                size=size,
-                tooltip=[alt.Tooltip("n:Q", title="rows of the class", format=",")],
-            )
-        )
-
-
-def _legend(called: list[str]) -> Any:
-    """Names and colours of the classes, by marks that are not seen."""
-    shown = called[:MOST]
-    color = alt.Color(
-        "c:N",
-        title="class",
-        scale=alt.Scale(domain=shown, range=_colours(len(called))[: len(shown)]),
-        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0),
-    )
-    return alt.Chart(records(c=shown)).mark_point(filled=True, opacity=0.0).encode(color=color)

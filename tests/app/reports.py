@@ -36,6 +36,13 @@ def wine() -> Report:
 
 
 @cache
+def bottles() -> Report:
+    """The same table without its classes."""
+    data = load_wine()
+    return build(source(pl.DataFrame(data.data, schema=list(data.feature_names))), Options())
+
+
+@cache
 def diabetes() -> Report:
     """A number, two models."""
     data = load_diabetes(scaled=False)
@@ -46,9 +53,9 @@ def diabetes() -> Report:
 
 @cache
 def loose() -> Report:
-    """No target."""
+    """No target, two clusters."""
     rng = np.random.default_rng(0)
-    a = rng.normal(size=80)
+    a = rng.normal(size=80) + np.tile([0.0, 9.0], 40)
     frame = pl.DataFrame({"a": a, "b": a + rng.normal(size=80), SCRIPT: ["x", "z"] * 40})
     return build(source(frame, IMAGE), Options())
 

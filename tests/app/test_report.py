@@ -20,7 +20,10 @@ from fenchel.app.report.parts import parted
 from fenchel.app.report.two import positive_score
 from fenchel.app.table.read import bundled
 
-ALL = [reports.cancer, reports.wine, reports.diabetes, reports.loose, reports.hostile]
+ALL = [
+    *(reports.cancer, reports.wine, reports.diabetes, reports.hostile),
+    *(reports.loose, reports.bottles),
+]
 TASKS = [reports.cancer, reports.wine, reports.diabetes, reports.hostile]
 INTERVAL = {"low", "high", "level", "method"}
 
@@ -71,7 +74,14 @@ def test_verdicts_are_what_a_person_asks_first():
     assert re.fullmatch(r"\d+ checks: no problem and no warning", checks)
     assert "R² on 111 locked test rows" in reports.diabetes().verdict()[2]
     assert "accuracy on 45 locked test rows" in reports.wine().verdict()[2]
-    assert "are not here yet" in reports.loose().verdict()[1]
+    _, why, clusters, plane, _ = reports.bottles().verdict()
+    assert why.startswith("nothing to predict") and "--target" in why
+    assert re.fullmatch(
+        r"k-means: 3 clusters, which leave 55\.2 % of the scatter within; "
+        r"no other 3 leave less than 44\.\d %",
+        clusters,
+    )
+    assert plane.endswith("hold 55.4 % of the variance, and no other plane holds more")
     assert "D5 suspected leaks" in reports.hostile().verdict()[-1]
 
 

@@ -16,6 +16,7 @@ REPORTS = {
     "wine": reports.wine,
     "diabetes": reports.diabetes,
     "loose": reports.loose,
+    "bottles": reports.bottles,
     "hostile": reports.hostile,
 }
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
@@ -204,7 +205,7 @@ def test_it_prints(browser, files):
         assert found.page.locator("#figure-confusion svg").is_visible()
 
 
-@pytest.mark.parametrize("name", ["cancer", "diabetes", "hostile", "loose"])
+@pytest.mark.parametrize("name", ["cancer", "diabetes", "hostile", "loose", "bottles"])
 def test_no_width_makes_the_page_scroll_sideways(browser, files, name):
     with opened(browser, files(name), viewport={"width": 320, "height": 700}) as found:
         for width in (320, 390, 480, 768, 1024, 1440):

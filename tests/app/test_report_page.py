@@ -25,7 +25,10 @@ from fenchel.app.table.profile import profile
 from fenchel.app.table.task import find_task
 from fenchel.models.sparse import Lasso
 
-ALL = [reports.cancer, reports.wine, reports.diabetes, reports.loose, reports.hostile]
+ALL = [
+    *(reports.cancer, reports.wine, reports.diabetes, reports.hostile),
+    *(reports.loose, reports.bottles),
+]
 LARGEST = 2_000_000
 
 

@@ -111,6 +111,31 @@ CASES: dict[str, Callable[..., Any]] = {
         rng.integers(9, size=20_000),
         **w,
     ),
+    "elbow": lambda **w: show.elbow(
+        [1, 2, 3, 4],
+        [9.0, 3.0, 2.5, 2.2],
+        bound=[9.0, 2.5, 1.0, 0.0],
+        reference=[12.0, 8.0, 6.0, 5.0],
+        chosen=2,
+        **w,
+    ),
+    "elbow of one cluster": lambda **w: show.elbow([1], [1e-200], chosen=1, **w),
+    "restarts": lambda **w: show.restarts([3.0, 2.0, 2.0], bound=1.2, **w),
+    "restarts all alike": lambda **w: show.restarts(np.full(10, 1e-9), **w),
+    "silhouettes": lambda **w: show.silhouettes(
+        np.clip(MANY_X, -1.0, 1.0), rng.integers(9, size=20_000), labels=[EVIL] * 9, **w
+    ),
+    "silhouettes of few rows": lambda **w: show.silhouettes([0.5, -0.5, 1.0], [0, 2, 2], **w),
+    "scree": lambda **w: show.scree(np.linspace(1.0, 0.0, 100), **w),
+    "scree of one column": lambda **w: show.scree([2.0], **w),
+    "embedding": lambda **w: show.embedding(
+        np.stack([1e9 + MANY_X, 1e-9 * MANY_Z], axis=1),
+        rng.integers(9, size=20_000),
+        labels=[EVIL, WORSE, LONG, *range(6)],
+        names=[EVIL, LONG],
+        **w,
+    ),
+    "embedding without groups": lambda **w: show.embedding([[0.0, 0.0]] * 3, **w),
     "objective": lambda **w: show.objective(HISTORY, **w),
     "objective of many steps": lambda **w: show.objective(
         [Certificate(1.0 + 0.99**t, 1.0 - 0.99**t, steps=t) for t in range(3000)], **w

@@ -14,7 +14,7 @@ from typing import Any
 from fenchel.app.fault import BadData
 from fenchel.app.modelfile import save
 from fenchel.app.report.figures import Figure, figure_of_time, figures
-from fenchel.app.report.loose import loose_numbers
+from fenchel.app.report.loose import look, loose_figures, loose_numbers
 from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
 from fenchel.app.report.options import Options
 from fenchel.app.report.runtime import begin
@@ -128,11 +128,15 @@ def build(source: Source, options: Options | None = None) -> Report:
     began = time.perf_counter()
     clock = Clock(options)
     task = find_task(source.frame, options.target, options.kind)
-    if task.kind == "none":
-        numbers = loose_numbers(source, task, options)
-        numbers["clock"] = _clock(clock, began)
-        return Report(numbers, {}, {}, None, None, task)
     begin()
+    if task.kind == "none":
+        shape = look(source, task, options, clock)
+        with clock.part("gathering numbers"):
+            numbers = loose_numbers(source, task, options, shape)
+        with clock.part("drawing figures"):
+            drawn = loose_figures(shape)
+        numbers["clock"] = _clock(clock, began)
+        return Report(numbers, drawn, {}, None, None, task)
     found = study(source, options, clock)
     points = None if found.curve is None else operating_points(found.curve, found.chosen)
     with clock.part("gathering numbers"):

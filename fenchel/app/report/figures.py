@@ -49,6 +49,11 @@ KINDS = {
     "quantile_plot": "Quantiles of the residuals",
     "leverage": "Leverage",
     "boundary": "Decision boundary",
+    "elbow": "How many clusters",
+    "restarts": "Starts",
+    "silhouettes": "Silhouettes",
+    "scree": "Principal axes",
+    "embedding": "The rows in a plane",
 }
 BROAD: dict[str, Any] = {"width": "container"}
 

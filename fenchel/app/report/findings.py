@@ -5,36 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-Finding = dict[str, str]
+from fenchel.app.report.checks import Finding, check, listed, plural
+from fenchel.app.report.shape_findings import shape_findings
+
 Numbers = dict[str, Any]
 
 
 def findings(numbers: Numbers) -> list[Finding]:
     """All checks, the most severe first; those that passed last."""
     found = [*_data(numbers)]
-    if numbers["task"]["kind"] != "none":
+    if numbers["task"]["kind"] == "none":
+        found += shape_findings(numbers)
+    else:
         found += [*_parts(numbers), *_contest(numbers), *_fit(numbers), *_test(numbers)]
     order = ("problem", "warning", "info", "passed")
     return sorted(found, key=lambda one: order.index(one["severity"]))
-
-
-def _check(
-    code: str, name: str, bad: bool, severity: str, what: str, passed: str, why: str, do: str
-) -> Finding:
-    """A finding of that severity if it is bad, else the same check as passed."""
-    return {
-        "code": code,
-        "name": name,
-        "severity": severity if bad else "passed",
-        "what": what if bad else passed,
-        "why": why if bad else "",
-        "do": do if bad else "",
-    }
-
-
-def _named(names: list[str], most: int = 5) -> str:
-    shown = ", ".join(f"'{name[:60]}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 # ------------------------------------------------------------------------------------- data
@@ -44,13 +29,13 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
     columns = numbers["columns"]
     missing = [one for one in columns if one["missing"] and one["kind"] != "empty"]
     share = max((one["missing"] / max(one["rows"], 1) for one in missing), default=0.0)
-    yield _check(
+    yield check(
         "D1",
         "missing values",
         bool(missing),
         "warning" if share > 0.3 else "info",
         f"{len(missing)} of {len(columns)} columns have missing values, at most {share:.1%} of "
-        f"the rows: {_named([one['name'] for one in missing])}.",
+        f"the rows: {listed([one['name'] for one in missing])}.",
         "No column has missing values.",
         "Filled values are guesses, and that a value is missing may itself tell something.",
         "Missing cells are filled and flagged by columns of their own; find out why they are "
@@ -61,41 +46,41 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         ("D3", ("identifier", "text"), "identifiers", "as names of the rows, which tell nothing"),
     ):
         held = [one["name"] for one in columns if one["kind"] in kind]
-        yield _check(
+        yield check(
             code,
             name,
             bool(held),
             "info",
-            f"Left out {what}: {_named(held)}.",
+            f"Left out {what}: {listed(held)}.",
             f"No {name}.",
             "They can teach a model nothing that holds for new rows.",
             "Leave them out of the table, or turn them into something that describes a row.",
         )
     same = [one["name"] for one in columns if one["same_as"]]
-    yield _check(
+    yield check(
         "D4",
         "columns that repeat another",
         bool(same),
         "info",
-        f"Left out as equal to an earlier column: {_named(same)}.",
+        f"Left out as equal to an earlier column: {listed(same)}.",
         "No two columns are equal.",
         "A copy adds nothing, and splits the weight of the column it repeats.",
         "The copies are left out; drop them from the table.",
     )
     leaks = [one for one in columns if one["leak"]]
-    yield _check(
+    yield check(
         "D5",
         "suspected leaks",
         bool(leaks),
         "problem",
-        f"{_named([one['name'] for one in leaks])}: {leaks[0]['leak'] if leaks else ''}.",
+        f"{listed([one['name'] for one in leaks])}: {leaks[0]['leak'] if leaks else ''}.",
         "No column gives the target away by itself.",
         "A column that tells the target by itself is often a consequence of it, unknown when a "
         "prediction is needed.",
         "Find out when the column is written; if it is after the fact, leave it out with --drop.",
     )
     again = numbers["duplicates"]["rows"]
-    yield _check(
+    yield check(
         "D6",
         "duplicate rows",
         again > 0,
@@ -110,7 +95,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
 def _parts(numbers: Numbers) -> Iterator[Finding]:
     rows = numbers["rows"]
     both = numbers["duplicates"]["test_rows_in_training"]
-    yield _check(
+    yield check(
         "P1",
         "test rows among the training rows",
         both > 0,
@@ -121,12 +106,12 @@ def _parts(numbers: Numbers) -> Iterator[Finding]:
         "Remove duplicates from the table before the report.",
     )
     rare = rows["rare_classes"]
-    yield _check(
+    yield check(
         "P2",
         "classes too small to be judged",
         bool(rare),
         "warning",
-        f"{_named([one['class'] for one in rare])} have fewer than 8 rows and were left out.",
+        f"{listed([one['class'] for one in rare])} have fewer than 8 rows and were left out.",
         "Every class has enough rows to be judged.",
         "A handful of rows can neither teach a class nor judge it.",
         "Gather more rows of them, or join them with a class they belong to.",
@@ -134,7 +119,7 @@ def _parts(numbers: Numbers) -> Iterator[Finding]:
     least = min((one["rows"] for one in numbers["balance"]), default=0)
     share = least / max(rows["used"], 1)
     if numbers["balance"]:
-        yield _check(
+        yield check(
             "P3",
             "imbalance",
             share < 0.1,
@@ -147,7 +132,7 @@ def _parts(numbers: Numbers) -> Iterator[Finding]:
         )
     made = numbers["encoding"]["columns"]
     per = rows["training"] / max(made, 1)
-    yield _check(
+    yield check(
         "P4",
         "rows per column",
         per < 10,
@@ -158,7 +143,7 @@ def _parts(numbers: Numbers) -> Iterator[Finding]:
         "The penalty is chosen to hold this down; fewer columns or more rows help more.",
     )
     surprises = numbers["encoding"]["surprises"]
-    yield _check(
+    yield check(
         "P5",
         "test rows unlike the training rows",
         bool(surprises),
@@ -170,7 +155,7 @@ def _parts(numbers: Numbers) -> Iterator[Finding]:
     )
     skew = abs((numbers["target"] or {}).get("skewness") or 0.0)
     if numbers["target"]:
-        yield _check(
+        yield check(
             "P6",
             "skewed target",
             skew > 2.0,
@@ -191,7 +176,7 @@ def _contest(numbers: Numbers) -> Iterator[Finding]:
     above = chosen["above_baseline"]
     low = above.get("low")
     beaten = above["value"] > 0.0 if low is None else low > 0.0
-    yield _check(
+    yield check(
         "M1",
         "better than a constant",
         not beaten,
@@ -206,7 +191,7 @@ def _contest(numbers: Numbers) -> Iterator[Finding]:
     scores = chosen["folds"]
     spread = max(scores) - min(scores)
     loose = {"R²": 0.3}.get(contest["metric"], 0.1)
-    yield _check(
+    yield check(
         "M2",
         "stable over the folds",
         spread > loose,
@@ -228,7 +213,7 @@ def _contest(numbers: Numbers) -> Iterator[Finding]:
         "name": "other models",
         "severity": "info" if close else "passed",
         "what": (
-            f"The folds cannot tell {_named(close)} from the chosen model."
+            f"The folds cannot tell {listed(close)} from the chosen model."
             if close
             else "The chosen model is better than each of the others over the folds."
         ),
@@ -240,7 +225,7 @@ def _contest(numbers: Numbers) -> Iterator[Finding]:
 def _fit(numbers: Numbers) -> Iterator[Finding]:
     proof = numbers["certificate"]
     gap = proof.get("relative_gap")
-    yield _check(
+    yield check(
         "C1",
         "certified optimum",
         not proof["certified"],
@@ -254,7 +239,7 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
     )
     apart = numbers["training"]["separated"]
     if numbers["task"]["classes"]:
-        yield _check(
+        yield check(
             "C2",
             "classes that a plane divides",
             apart,
@@ -265,7 +250,7 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
             "Keep the penalty, and judge by the test part.",
         )
     condition = proof.get("condition", {}).get("value") or 0.0
-    yield _check(
+    yield check(
         "C5",
         "columns that depend on each other",
         condition > 1e6,
@@ -280,12 +265,12 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
         yield _agreement(train, test, numbers["contest"]["metric"])
     said = numbers["warnings"]
     first = said[0] if said else ""
-    yield _check(
+    yield check(
         "C4",
         "warnings of the solvers",
         bool(said),
         "info",
-        f"{len(said)} {_plural(said, 'warning')} while fitting; the first: {first}",
+        f"{len(said)} {plural(len(said), 'warning')} while fitting; the first: {first}",
         "No fit gave a warning.",
         "Some fits of the comparison stopped early or met a special case.",
         "Nothing, if the certificate of the chosen model is fine.",
@@ -295,7 +280,7 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
 def _agreement(train: float, test: dict[str, Any], metric: str) -> Finding:
     value = test["value"]
     said = f"{metric} is {train:.3g} on the training rows and {value:.3g} on the test rows"
-    return _check(
+    return check(
         "C3",
         "training and test agree",
         train - value > 0.02 and train > test.get("high", value),
@@ -310,7 +295,7 @@ def _agreement(train: float, test: dict[str, Any], metric: str) -> Finding:
 def _test(numbers: Numbers) -> Iterator[Finding]:
     bins = numbers.get("calibration", {}).get("off")
     if bins is not None:
-        yield _check(
+        yield check(
             "T1",
             "calibrated probabilities",
             bins > 0,
@@ -324,7 +309,7 @@ def _test(numbers: Numbers) -> Iterator[Finding]:
     marked = {row["key"]: row for row in numbers.get("decisions", {}).get("marked", ())}
     if "np" in marked:
         row = marked["np"]
-        yield _check(
+        yield check(
             "T2",
             "a promised false positive rate",
             "reason" in row,
@@ -335,7 +320,7 @@ def _test(numbers: Numbers) -> Iterator[Finding]:
             "Give a larger --alpha or --delta, or more rows.",
         )
     worse = [one for one in numbers["subgroups"] if one["worse"]]
-    yield _check(
+    yield check(
         "T3",
         "groups that fare worse",
         bool(worse),
@@ -347,8 +332,3 @@ def _test(numbers: Numbers) -> Iterator[Finding]:
         "The model serves these rows worse than the rest.",
         "Check that they are represented in training, and add columns that describe them.",
     )
-
-
-def _plural(count: Any, word: str) -> str:
-    many = count if isinstance(count, int) else len(count)
-    return word if many == 1 else f"{word}s"

@@ -1,23 +1,101 @@
-"""A table without a target: what can be told of its columns."""
+"""A table without a target: its columns, its clusters, its axes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.app.fault import BadData
+from fenchel.app.models import CLUSTERS, EMBEDDINGS, entry_named
 from fenchel.app.report import card
+from fenchel.app.report.clusters import Clustering, cluster_figures, cluster_numbers, clustered
+from fenchel.app.report.embeddings import (
+    Embedding,
+    embedded,
+    embedding_figures,
+    embedding_numbers,
+)
 from fenchel.app.report.entries import plain
+from fenchel.app.report.figures import BROAD, KINDS, Figure, drawn
 from fenchel.app.report.findings import findings
 from fenchel.app.report.numbers import Numbers, shared_numbers
 from fenchel.app.report.options import Options
-from fenchel.app.table.profile import duplicate_rows, profile
+from fenchel.app.report.study import Clock
+from fenchel.app.table.encode import Encoder
+from fenchel.app.table.profile import ColumnProfile, duplicate_rows, profile
 from fenchel.app.table.read import Source
 from fenchel.app.table.task import Task
+from fenchel.data.blocks import one_thread
+
+LEAST_ROWS = 10
+MOST_ROWS = 50_000
+MOST_CELLS = 10_000_000
 
 
-def loose_numbers(source: Source, task: Task, options: Options) -> Numbers:
-    """The data card, the strongest correlations and the duplicates."""
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What the rows look like without anybody saying what to look for.
+
+    Attributes
+    ----------
+    profiles, encoder : of the columns; no encoder where nothing can be looked at, for `reason`
+    clusterings, embeddings : one for each way that was tried
+    """
+
+    profiles: tuple[ColumnProfile, ...]
+    encoder: Encoder | None = None
+    clusterings: tuple[Clustering, ...] = ()
+    embeddings: tuple[Embedding, ...] = ()
+    reason: str = ""
+
+
+def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
+    """Profile and encode the columns, then look for clusters and axes."""
+    for name in options.models or ():
+        entry_named(task.kind, name)
+    with clock.part("reading columns"):
+        profiles = profile(source.frame.drop(list(options.drop), strict=False), task)
+    with clock.part("encoding"):
+        if source.frame.height < LEAST_ROWS:
+            few = f"{source.frame.height} rows are too few, {LEAST_ROWS} are needed"
+            return Shape(profiles, reason=few)
+        try:
+            encoder = Encoder.fit(source.frame, task, drop=options.drop, formats=source.formats)
+        except BadData as error:
+            return Shape(profiles, reason=str(error))
+        X = encoder.transform(_sample(source, len(encoder.names), options.seed))
+    # Threads of other libraries add up in any order, and a report is the same each time.
+    with one_thread():
+        with clock.part("looking for clusters"):
+            clusterings = tuple(clustered(entry, X, options.seed) for entry in CLUSTERS)
+        with clock.part("looking for axes"):
+            embeddings = tuple(embedded(entry, X, options.seed) for entry in EMBEDDINGS)
+    return Shape(profiles, encoder, clusterings, embeddings)
+
+
+def _sample(source: Source, columns: int, seed: int) -> Any:
+    """All rows, or as many as can be looked at in the time that a person waits."""
+    frame = source.frame
+    most = max(min(MOST_ROWS, MOST_CELLS // max(columns, 1)), LEAST_ROWS)
+    if frame.height <= most:
+        return frame
+    rng = np.random.default_rng(seed)
+    chosen: NDArray[np.intp] = np.sort(rng.choice(frame.height, most, replace=False))
+    return frame[chosen]
+
+
+def loose_numbers(source: Source, task: Task, options: Options, found: Shape) -> Numbers:
+    """The data card, clusters, axes, the strongest correlations and the duplicates."""
     frame = source.frame.drop(list(options.drop), strict=False)
-    profiles = profile(frame, task)
+    names = () if found.encoder is None else found.encoder.names
+    shape: dict[str, Any] = {
+        "columns": len(names),
+        "clusterings": [cluster_numbers(one, names) for one in found.clusterings],
+        "embeddings": [embedding_numbers(one, names) for one in found.embeddings],
+    }
     numbers: dict[str, Any] = {
         **shared_numbers(source, task, options),
         "rows": {
@@ -26,11 +104,28 @@ def loose_numbers(source: Source, task: Task, options: Options) -> Numbers:
             "rare_classes": [],
             "used": frame.height,
         },
-        "columns": card.column_numbers(profiles, None),
+        "columns": card.column_numbers(found.profiles, found.encoder),
         "balance": [],
         "target": None,
         "duplicates": {"rows": duplicate_rows(frame), "test_rows_in_training": 0},
-        "correlations": card.correlations(frame, profiles, options.level),
+        "correlations": card.correlations(frame, found.profiles, options.level),
+        "shape": {"reason": found.reason} if found.reason else shape,
     }
     numbers["findings"] = findings(numbers)
     return plain(numbers)
+
+
+def loose_figures(found: Shape) -> dict[str, Figure]:
+    """The figures of every clustering and embedding, by name and place in its list."""
+    charts: dict[str, Any] = {}
+    for place, clustering in enumerate(found.clusterings):
+        for name, chart in cluster_figures(clustering, **BROAD).items():
+            charts[f"{name}_{place}"] = chart
+    codes = found.clusterings[0].labels if found.clusterings else None
+    for place, embedding in enumerate(found.embeddings):
+        for name, chart in embedding_figures(embedding, codes, **BROAD).items():
+            charts[f"{name}_{place}"] = chart
+    return {
+        key: {**drawn(chart), "kind": KINDS[key.rpartition("_")[0]]}
+        for key, chart in charts.items()
+    }

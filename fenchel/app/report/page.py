@@ -17,6 +17,7 @@ from fenchel.app.report.sections.decisions import decisions_section
 from fenchel.app.report.sections.models import contest_section, model_section
 from fenchel.app.report.sections.proof import proof_section
 from fenchel.app.report.sections.scores import errors_section, scores_section
+from fenchel.app.report.sections.shape import clusters_section, embedding_section
 from fenchel.app.report.sections.top import findings_section, verdict_box
 from fenchel.show.theme import theme
 
@@ -30,6 +31,8 @@ TITLES = {
     "model": "Chosen model",
     "proof": "Proof",
     "errors": "Errors",
+    "clusters": "Clusters",
+    "embedding": "Embedding",
     "data": "Data",
     "again": "Make it again",
 }
@@ -38,8 +41,16 @@ TITLES = {
 def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]) -> str:
     """The whole document; all that differs from run to run is on the line of id "clock"."""
     clock = {**numbers["clock"], "figures": {key: one["spec"] for key, one in moving.items()}}
-    sections = {"verdict": verdict_box(numbers), "findings": findings_section(numbers)}
-    if numbers["task"]["kind"] != "none":
+    sections: dict[str, Markup | None] = {
+        "verdict": verdict_box(numbers),
+        "findings": findings_section(numbers),
+    }
+    if numbers["task"]["kind"] == "none":
+        sections |= {
+            "clusters": clusters_section(numbers, figures),
+            "embedding": embedding_section(numbers, figures),
+        }
+    else:
         sections |= {
             "decisions": decisions_section(numbers, figures),
             "scores": scores_section(numbers, figures),

@@ -14,9 +14,11 @@ Numbers = dict[str, Any]
 def verdict(numbers: Numbers) -> list[str]:
     """Task, model, score with interval, certificate, findings: one line each."""
     parts = [task_line, model_line, score_line, certificate_line, findings_line]
-    if numbers["task"]["kind"] == "none":
-        parts = [task_line, no_target_line, findings_line]
-    return [_printable(part(numbers)) for part in parts]
+    lines = [part(numbers) for part in parts] if numbers["task"]["kind"] != "none" else []
+    if not lines:
+        first, last = (part(numbers) for part in (task_line, findings_line))
+        lines = [first, no_target_line(numbers), *shape_lines(numbers), last]
+    return [_printable(line) for line in lines]
 
 
 def _printable(line: str) -> str:
@@ -78,12 +80,41 @@ def findings_line(numbers: Numbers) -> str:
     return f"{len(found)} checks: {said}{f' ({codes})' if codes else ''}"
 
 
+def clusters_line(one: Numbers) -> str:
+    """How many clusters, what they leave over, and what is proved of that."""
+    words, count = one["words"], one["chosen"]
+    if count == 1:
+        return f"{words}: one cluster, no division gains more than it would on rows drawn evenly"
+    left, gap = 100.0 * one["left"]["value"], one["certificate"]["relative_gap"]
+    proof = "" if gap is None else f"; no other {count} leave less than {left * (1.0 - gap):.1f} %"
+    return f"{words}: {count} clusters, which leave {left:.1f} % of the scatter within{proof}"
+
+
+def plane_line(one: Numbers) -> str:
+    """What the plane of an embedding holds, and what is proved of that."""
+    held, flat = one["held"]["value"], len(one["axes"]) != 1
+    said = f"{one['words']}: the first {'two hold' if flat else 'holds'} {100.0 * held:.1f} %"
+    proof = one["certificate"]
+    best = "" if proof is None else f", and no other {'plane' if flat else 'line'} holds more"
+    if proof is not None and (proof["relative_gap"] or 0.0) > 1e-6:
+        best = f", within {100.0 * proof['relative_gap']:.2g} % of the best of what is left"
+    return f"{said} of the variance{best}"
+
+
+def shape_lines(numbers: Numbers) -> list[str]:
+    """Clusters and axes of a table without a target, or why there are none."""
+    shape = numbers["shape"]
+    if "reason" in shape:
+        return [f"no clusters and no axes: {shape['reason']}"]
+    return [
+        *(clusters_line(one) for one in shape["clusterings"]),
+        *(plane_line(one) for one in shape["embeddings"]),
+    ]
+
+
 def no_target_line(numbers: Numbers) -> str:
-    """Why there is no model."""
-    return (
-        "no model: the table has no target, and models for tables without one (clusters, "
-        f"embeddings) are not here yet; {numbers['task']['reason']}"
-    )
+    """Why nothing is predicted."""
+    return f"nothing to predict: {numbers['task']['reason']}"
 
 
 def spoken(entry: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.layout import capital, facts, folded, section, spelled, strip
 from fenchel.app.report.markup import Markup, joined, named, tag
-from fenchel.app.report.verdict import certificate_line, no_target_line, short
+from fenchel.app.report.verdict import certificate_line, no_target_line, shape_lines, short
 from fenchel.score.estimate import Estimate
 from fenchel.show.words import estimated, number, percent
 
@@ -20,8 +20,9 @@ def verdict_box(numbers: Numbers) -> Markup:
     """Task, rows, columns, target, model, headline score, baseline, certificate."""
     task, rows = numbers["task"], numbers["rows"]
     if task["kind"] == "none":
-        said = tag("p", capital(no_target_line(numbers)) + ".", class_="plain")
-        return _box([said, _facts(numbers), _tally(numbers)])
+        lines = [*shape_lines(numbers), no_target_line(numbers)]
+        said = [tag("p", capital(line) + ".", class_="plain") for line in lines]
+        return _box([*said, _facts(numbers), _tally(numbers)])
     head = numbers["headline"]
     found = estimate_of(head["model"])
     value, _, ends = (

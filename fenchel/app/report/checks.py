@@ -1,0 +1,30 @@
+"""A check of the report: what was looked at, what was found, why it matters, what to do."""
+
+from __future__ import annotations
+
+Finding = dict[str, str]
+
+
+def check(
+    code: str, name: str, bad: bool, severity: str, what: str, passed: str, why: str, do: str
+) -> Finding:
+    """A finding of that severity if it is bad, else the same check as passed."""
+    return {
+        "code": code,
+        "name": name,
+        "severity": severity if bad else "passed",
+        "what": what if bad else passed,
+        "why": why if bad else "",
+        "do": do if bad else "",
+    }
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """The first few names, and how many more."""
+    shown = ", ".join(f"'{name[:60]}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def plural(count: int, word: str) -> str:
+    """The word for so many."""
+    return word if count == 1 else f"{word}s"

@@ -1,0 +1,190 @@
+"""Clusters of a table without a target: how many, which, and how far from the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import silhouette_samples
+
+from fenchel import show
+from fenchel.app.models import Entry
+from fenchel.app.report.card import DESCRIBED
+from fenchel.app.report.entries import plain, told, untold
+from fenchel.convex.certificate import Certificate
+from fenchel.score.gap import GapStatistic, gap_statistic
+from fenchel.score.scatter import certify_clusters, scatter_bounds
+
+Floats = NDArray[np.float64]
+CHOICE_ROWS = 2000  # on which the number of clusters is chosen and silhouettes are taken
+STARTS = 10
+LEAST = 5  # rows to a cluster that is tried
+MARKS = 5  # columns that tell a cluster from the rest
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """What one way to cluster found.
+
+    Attributes
+    ----------
+    rows : the matrix that was clustered
+    sample : the places of those rows by which the number was chosen
+    gap, bounds : along the numbers of clusters that were tried, on the sample
+    starts : the scatter that each start came to, on all rows, with the chosen number
+    labels : of the best start; cluster 0 is the largest
+    silhouettes : of the sample; None for one cluster
+    """
+
+    entry: Entry
+    rows: Floats
+    sample: NDArray[np.intp]
+    gap: GapStatistic
+    bounds: Floats
+    starts: Floats
+    labels: NDArray[np.intp]
+    proof: Certificate
+    silhouettes: Floats | None
+
+    @property
+    def count(self) -> int:
+        return self.gap.chosen
+
+
+def clustered(entry: Entry, X: Floats, seed: int) -> Clustering:
+    """The number of clusters by the gap statistic, then the best of several starts."""
+    ((parameter, tried),) = entry.grid.items()
+    sample = np.arange(len(X))
+    if len(X) > CHOICE_ROWS:
+        sample = np.sort(np.random.default_rng(seed).choice(len(X), CHOICE_ROWS, replace=False))
+    some = X[sample]
+    most = min(len(some) // LEAST, len(np.unique(some, axis=0)))
+    counts = [k for k in tried if k <= max(most, 1)]
+    base = entry.make().set_params(random_state=seed)
+    gap = gap_statistic(base, some, counts, parameter=parameter, random_state=seed)
+    base.set_params(**{parameter: gap.chosen, "n_init": 1})
+    found = [
+        np.asarray(
+            entry.make().set_params(**{**base.get_params(), "random_state": s}).fit_predict(X)
+        )
+        for s in range(seed, seed + STARTS)
+    ]
+    proofs = [certify_clusters(X, labels) for labels in found]
+    starts = np.array([proof.value for proof in proofs])
+    best = int(starts.argmin())
+    labels = _by_size(found[best])
+    silhouettes = None
+    if 1 < len(np.unique(labels[sample])) < len(sample):
+        silhouettes = silhouette_samples(some, labels[sample])
+    return Clustering(
+        entry=entry,
+        rows=X,
+        sample=sample,
+        gap=gap,
+        bounds=scatter_bounds(some, gap.counts[-1])[np.array(gap.counts) - 1],
+        starts=starts,
+        labels=labels,
+        proof=proofs[best],
+        silhouettes=silhouettes,
+    )
+
+
+def _by_size(labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The same clusters, numbered from the largest; of equal ones that of the earlier row first."""
+    _, first, codes, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -counts))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place[codes]
+
+
+def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]:
+    """Every number of a clustering, each cluster with the columns that tell it from the rest."""
+    gap, proof = found.gap, found.proof
+    total = max(float(gap.scatter[0]), 1e-300)
+    even = max(float(gap.reference[0]), 1e-300)
+    whole = found.rows - found.rows.mean(axis=0)
+    scatter = max(float(np.sum(whole * whole)), 1e-300)
+    return {
+        "name": found.entry.name,
+        "words": found.entry.words,
+        "rows": len(found.rows),
+        "chosen": found.count,
+        "chosen_on": len(found.sample),
+        "tried": [
+            {
+                "clusters": k,
+                "left": told(gap.scatter[i] / total, DESCRIBED),
+                "left_at_least": told(found.bounds[i] / total, "a proved bound"),
+                "left_by_chance": told(gap.reference[i] / even, "the mean of 10 simulations"),
+                "gap": told(gap.gap[i], "its standard error, from the simulations, is beside it"),
+                "gap_error": plain(gap.error[i]),
+            }
+            for i, k in enumerate(gap.counts)
+        ],
+        "left": told(proof.value / scatter, DESCRIBED),
+        "starts": plain(np.sort(found.starts) / scatter),
+        "certificate": {
+            "kind": proof.kind,
+            "objective": plain(proof.value),
+            "bound": plain(proof.bound),
+            "relative_gap": plain(proof.relative_gap),
+        },
+        "silhouette": untold("one cluster has no next one")
+        if found.silhouettes is None
+        else told(found.silhouettes.mean(), DESCRIBED),
+        "clusters": _groups(found, names),
+    }
+
+
+def _groups(found: Clustering, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    X, labels = found.rows, found.labels
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    told_of = []
+    for k in range(found.count):
+        mine = labels == k
+        shift = (X[mine].mean(axis=0) - mean) / spread
+        marks = np.argsort(-np.abs(shift), kind="stable")[:MARKS]
+        near = None if found.silhouettes is None else found.silhouettes[labels[found.sample] == k]
+        told_of.append(
+            {
+                "cluster": k + 1,
+                "rows": int(mine.sum()),
+                "share": told(float(mine.mean()), DESCRIBED),
+                "silhouette": untold("it has no next one, or no row in the sample")
+                if near is None or not len(near)
+                else told(near.mean(), DESCRIBED),
+                "marks": [
+                    {"column": names[j], "shift": told(shift[j], DESCRIBED)}
+                    for j in marks
+                    if found.count > 1 and abs(shift[j]) >= 0.1
+                ],
+            }
+        )
+    return told_of
+
+
+def cluster_figures(found: Clustering, **size: Any) -> dict[str, Any]:
+    """Charts by name: how many clusters, the starts, the silhouettes."""
+    gap = found.gap
+    charts = {
+        "elbow": show.elbow(
+            gap.counts,
+            gap.scatter,
+            bound=found.bounds,
+            reference=gap.reference,
+            chosen=found.count,
+            **size,
+        )
+    }
+    if found.count > 1:
+        charts["restarts"] = show.restarts(found.starts, bound=found.proof.bound, **size)
+    if found.silhouettes is not None:
+        codes = found.labels[found.sample]
+        charts["silhouettes"] = show.silhouettes(found.silhouettes, codes, **size)
+    return charts

@@ -1,0 +1,140 @@
+"""Few dimensions for many columns: what they hold, and whether neighbours stay neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.manifold import trustworthiness
+
+from fenchel import show
+from fenchel.app.models import Entry
+from fenchel.app.report.card import DESCRIBED
+from fenchel.app.report.entries import plain, told, untold
+from fenchel.convex.certificate import Certificate
+from fenchel.score.scatter import certify_projection, scatter_spectrum
+
+Floats = NDArray[np.float64]
+TRUST_ROWS = 800  # whose neighbours are compared
+NEIGHBOURS = 10
+LOADS = 6  # columns that an axis is told by
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """What one way to embed found.
+
+    Attributes
+    ----------
+    spectrum : eigenvalues of the scatter of the rows, the largest first
+    dimensions, trust, continuity : along the numbers of dimensions that were tried
+    points : the rows in two dimensions, or in one where there are no two
+    axes : directions in the columns; None where the map is not linear
+    proof : that no other plane holds more; None where the map is not linear
+    """
+
+    entry: Entry
+    rows: Floats
+    spectrum: Floats
+    dimensions: tuple[int, ...]
+    trust: Floats
+    continuity: Floats
+    points: Floats
+    axes: Floats | None
+    proof: Certificate | None
+
+
+def embedded(entry: Entry, X: Floats, seed: int) -> Embedding:
+    """Every number of dimensions that is tried, and the plane."""
+    ((parameter, tried),) = entry.grid.items()
+    dimensions = tuple(r for r in tried if r <= min(X.shape[1], len(X) - 1)) or (1,)
+    some = np.arange(len(X))
+    if len(X) > TRUST_ROWS:
+        some = np.sort(np.random.default_rng(seed).choice(len(X), TRUST_ROWS, replace=False))
+    near = min(NEIGHBOURS, (len(some) - 1) // 2)
+    trust, continuity, points, axes = [], [], X[:, :1], None
+    for r in dimensions:
+        model = entry.make().set_params(**{parameter: r})
+        Z = np.asarray(model.fit_transform(X))
+        if near:
+            trust.append(trustworthiness(X[some], Z[some], n_neighbors=near))
+            # The same with both sides exchanged: neighbours that were torn apart.
+            continuity.append(trustworthiness(Z[some], X[some], n_neighbors=near))
+        if r <= 2:
+            points, axes = Z, getattr(model, "components_", None)
+    return Embedding(
+        entry=entry,
+        rows=X,
+        spectrum=scatter_spectrum(X),
+        dimensions=dimensions,
+        trust=np.array(trust),
+        continuity=np.array(continuity),
+        points=points,
+        axes=None if axes is None else np.asarray(axes),
+        proof=None if axes is None else certify_projection(X, axes),
+    )
+
+
+def embedding_numbers(found: Embedding, names: tuple[str, ...]) -> dict[str, Any]:
+    """Every number of an embedding."""
+    share = found.spectrum / max(float(found.spectrum.sum()), 1e-300)
+    sums = np.cumsum(share)
+    few = untold("too few rows to have neighbours")
+    axes, proof = found.axes, found.proof
+    return {
+        "name": found.entry.name,
+        "words": found.entry.words,
+        "rows": len(found.rows),
+        "held": told(sums[min(found.points.shape[1], len(sums)) - 1], DESCRIBED),
+        "dimensions": [
+            {
+                "dimensions": r,
+                "share": told(share[r - 1], DESCRIBED),
+                "up_to_it": told(sums[r - 1], DESCRIBED),
+                "trustworthiness": told(found.trust[i], DESCRIBED) if len(found.trust) else few,
+                "continuity": told(found.continuity[i], DESCRIBED) if len(found.trust) else few,
+            }
+            for i, r in enumerate(found.dimensions)
+        ],
+        "certificate": None
+        if proof is None
+        else {
+            "kind": proof.kind,
+            "objective": plain(proof.value),
+            "bound": plain(proof.bound),
+            "relative_gap": plain(proof.relative_gap),
+        },
+        "axes": []
+        if axes is None
+        else [
+            {
+                "axis": a + 1,
+                "columns": [
+                    {"column": names[j], "weight": told(axis[j], DESCRIBED)}
+                    for j in np.argsort(-np.abs(axis), kind="stable")[:LOADS]
+                ],
+            }
+            for a, axis in enumerate(axes)
+        ],
+    }
+
+
+def embedding_figures(
+    found: Embedding, codes: NDArray[np.intp] | None, **size: Any
+) -> dict[str, Any]:
+    """Charts by name: what the axes hold, and the rows in the plane by cluster."""
+    charts = {"scree": show.scree(found.spectrum, **size)}
+    if found.points.shape[1] == 2:
+        words = found.entry.words
+        count = 1 if codes is None else int(codes.max()) + 1
+        charts["embedding"] = show.embedding(
+            found.points,
+            codes if count > 1 else None,
+            labels=[f"cluster {k + 1}" for k in range(count)],
+            names=("first axis", "second axis"),
+            title=f"{len(found.points):,} rows in the plane of the first two {words}",
+            **size,
+        )
+    return charts

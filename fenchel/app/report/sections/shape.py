@@ -1,0 +1,132 @@
+"""Clusters and embeddings of a table without a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fenchel.app.report.figures import Figure
+from fenchel.app.report.layout import capital, figure, grid, section, shared, table, value_of
+from fenchel.app.report.markup import Markup, joined, named, tag
+from fenchel.app.report.verdict import clusters_line, plane_line
+from fenchel.show.words import number
+
+Numbers = dict[str, Any]
+
+
+def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | None:
+    """Every clustering: how many, which, how good, how far from the best."""
+    held = numbers["shape"].get("clusterings")
+    if not held:
+        return None
+    parts: list[Any] = []
+    for place, one in enumerate(held):
+        shown = [figure(f"{name}_{place}", figures) for name in ("elbow", "restarts")]
+        parts += [
+            tag("p", capital(clusters_line(one)) + ".", class_="plain"),
+            _groups(one),
+            grid(*shown, figure(f"silhouettes_{place}", figures)),
+            _tried(one),
+        ]
+    looked = held[0]["rows"]
+    part = (
+        f" A sample of {looked:,} rows was looked at." if looked < numbers["rows"]["used"] else ""
+    )
+    lead = (
+        "Columns are scaled to be compared. The number of clusters is the first that gains no more "
+        "from one more than rows drawn evenly would (gap statistic)." + part
+    )
+    return section("clusters", "Clusters", *parts, lead=lead)
+
+
+def _groups(one: dict[str, Any]) -> Markup:
+    rows = [
+        [
+            f"cluster {group['cluster']}",
+            f"{group['rows']:,}",
+            shared(group["share"]),
+            value_of(group["silhouette"]),
+            _marks(group["marks"]),
+        ]
+        for group in one["clusters"]
+    ]
+    header = ["", "rows", "share", "silhouette", "in deviations from the mean of all rows"]
+    return table(
+        f"{capital(one['words'])}: the clusters", header, rows, left=(0, 4), class_="wordy"
+    )
+
+
+def _marks(marks: list[dict[str, Any]]) -> Markup:
+    if not marks:
+        return tag("span", "like all rows", class_="why")
+    parts: list[Any] = []
+    for mark in marks:
+        sign = "+" if mark["shift"]["value"] > 0.0 else "\N{MINUS SIGN}"
+        size = number(abs(mark["shift"]["value"]), 2)
+        parts += [", " * bool(parts), named(mark["column"], 40), f" {sign}{size}"]
+    return joined(parts)
+
+
+def _tried(one: dict[str, Any]) -> Markup:
+    rows = [
+        [
+            f"{row['clusters']}" + (" (chosen)" if row["clusters"] == one["chosen"] else ""),
+            shared(row["left"]),
+            shared(row["left_at_least"]),
+            shared(row["left_by_chance"]),
+            value_of(row["gap"]),
+            f"± {number(row['gap_error'], 2)}",
+        ]
+        for row in one["tried"]
+    ]
+    header = ["clusters", "scatter left", "proved", "drawn evenly", "gap", "error of the gap"]
+    return table(f"Numbers of clusters, on {one['chosen_on']:,} rows", header, rows)
+
+
+def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | None:
+    """Every embedding: the plane, what its axes hold and are made of."""
+    held = numbers["shape"].get("embeddings")
+    if not held:
+        return None
+    parts: list[Any] = []
+    for place, one in enumerate(held):
+        parts += [
+            tag("p", capital(plane_line(one)) + ".", class_="plain"),
+            grid(figure(f"embedding_{place}", figures), figure(f"scree_{place}", figures)),
+            _dimensions(one),
+            _axes(one),
+        ]
+    lead = (
+        "Trustworthiness: neighbours in the picture are neighbours in the table. Continuity: "
+        "neighbours in the table are neighbours in the picture. 1 is perfect."
+    )
+    return section("embedding", "Embedding", *parts, lead=lead)
+
+
+def _dimensions(one: dict[str, Any]) -> Markup:
+    rows = [
+        [
+            f"{row['dimensions']}",
+            shared(row["share"]),
+            shared(row["up_to_it"]),
+            value_of(row["trustworthiness"]),
+            value_of(row["continuity"]),
+        ]
+        for row in one["dimensions"]
+    ]
+    header = ["dimensions", "share of the last", "of all", "trustworthiness", "continuity"]
+    return table(f"{capital(one['words'])}: what they hold", header, rows)
+
+
+def _axes(one: dict[str, Any]) -> Markup | None:
+    if not one["axes"]:
+        return None
+    rows = [
+        [
+            f"axis {axis['axis']}",
+            _marks([{**load, "shift": load["weight"]} for load in axis["columns"]]),
+        ]
+        for axis in one["axes"]
+    ]
+    return table(
+        "What the axes are made of", ["", "largest weights"], rows, left=(0, 1), class_="wordy"
+    )

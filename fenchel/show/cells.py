@@ -1,0 +1,92 @@
+"""Rows in the plane of two columns, counted in cells: no row is drawn by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from fenchel.score.groups import Floats
+from fenchel.show.inline import records, rounded, table
+from fenchel.show.theme import BLUE, CATEGORIES, GREY, ORANGE
+
+CELLS = 16  # along each side
+MOST = len(CATEGORIES)  # groups with a colour of their own; the others share a grey
+Ends = tuple[float, float]
+
+
+def colours(k: int) -> list[str]:
+    """Of so many groups; of two the second, the positive one, is blue as everywhere."""
+    if k == 2:
+        return [ORANGE, BLUE]
+    return [CATEGORIES[place] if place < MOST else GREY for place in range(k)]
+
+
+def side(title: str, name: str, ends: Ends) -> dict[str, Any]:
+    """Title, scale and axis of a column; its name is drawn, and no part of what marks tell."""
+    scale = alt.Scale(domain=rounded(ends, ends[1] - ends[0]).tolist(), nice=False, zero=False)
+    return {"title": title, "scale": scale, "axis": alt.Axis(title=name, grid=False, tickCount=5)}
+
+
+def place(index: str, ends: Ends, cells: int) -> str:
+    """The expression of a place, out of the number of its cell."""
+    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells!r}"
+
+
+def counted(
+    rows: Floats,
+    codes: Any,
+    ends: tuple[Ends, Ends],
+    called: list[str],
+    sides: tuple[Any, Any],
+    *,
+    what: str = "class",
+    cells: int = CELLS,
+) -> Iterator[Any]:
+    """A circle for each group and cell that has rows of it; those of a cell stand side by side.
+
+    Groups beyond those with a colour of their own are one. Their names come last, as a legend.
+    """
+    shown = min(len(called), MOST + 1)
+    groups = np.minimum(codes, MOST)
+    found = []
+    for k in range(shown):
+        x, y = rows[groups == k].T
+        found.append(np.histogram2d(x, y, cells, range=[list(end) for end in ends])[0])
+    most = max(float(counts.max()) for counts in found) or 1.0
+    size = alt.Size("n:Q", scale=alt.Scale(domain=[0, most], range=[8, 260]), legend=None)
+    inks = colours(len(called))[:shown]
+    for k, counts in enumerate(found):
+        i, j = np.nonzero(counts)
+        if not len(i):
+            continue
+        at = (i + (k + 1.0) / (shown + 1.0)).round(2)
+        yield (
+            alt.Chart(table(i=at, j=j, n=counts[i, j]))
+            .transform_calculate(
+                x=place("datum.i", ends[0], cells), y=place("(datum.j + 0.5)", ends[1], cells)
+            )
+            .mark_point(filled=True, opacity=0.85, color=inks[k])
+            .encode(
+                x=alt.X("x:Q", **sides[0]),
+                y=alt.Y("y:Q", **sides[1]),
+                size=size,
+                tooltip=[alt.Tooltip("n:Q", title=f"rows of the {what}", format=",")],
+            )
+        )
+    if shown > 1:
+        names = [*called[:MOST], *["others"] * (shown > MOST)]
+        yield _legend(names, inks, what)
+
+
+def _legend(names: list[str], inks: list[str], what: str) -> Any:
+    """Names and colours of the groups, by marks that are not seen."""
+    color = alt.Color(
+        "c:N",
+        title=what,
+        scale=alt.Scale(domain=names, range=inks),
+        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0),
+    )
+    return alt.Chart(records(c=names)).mark_point(filled=True, opacity=0.0).encode(color=color)

@@ -1,0 +1,149 @@
+"""A table without a target: clusters and axes, against scikit-learn and against proof."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from app import reports
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.preprocessing import StandardScaler
+
+from fenchel import certify_clusters, threads
+from fenchel.app.fault import BadUsage
+from fenchel.app.models import CLUSTERS
+from fenchel.app.report import loose
+from fenchel.app.report.build import Options, build
+from fenchel.app.report.clusters import clustered
+
+X = StandardScaler().fit_transform(load_wine().data)
+
+
+def severities(report) -> dict[str, str]:
+    return {one["code"]: one["severity"] for one in report.numbers["findings"]}
+
+
+def test_the_clusters_are_the_cultivars_and_their_numbers_are_right():
+    found = clustered(CLUSTERS[0], X, 0)
+    assert found.count == 3
+    assert adjusted_rand_score(load_wine().target, found.labels) > 0.85
+    assert np.all(np.diff(np.bincount(found.labels)) <= 0)  # the largest is the first
+    assert found.starts.min() == pytest.approx(KMeans(3, n_init=30, random_state=1).fit(X).inertia_)
+    (told,) = reports.bottles().numbers["shape"]["clusterings"]
+    proof = certify_clusters(X, found.labels)
+    assert told["certificate"]["objective"] == pytest.approx(proof.value)
+    assert told["certificate"]["bound"] == pytest.approx(proof.bound)
+    assert told["left"]["value"] == pytest.approx(proof.value / X.size)
+    assert told["silhouette"]["value"] == pytest.approx(silhouette_score(X, found.labels))
+    assert [group["rows"] for group in told["clusters"]] == np.bincount(found.labels).tolist()
+    names = load_wine().feature_names
+    for k, group in enumerate(told["clusters"]):
+        for mark in group["marks"]:
+            mine = X[found.labels == k, names.index(mark["column"])]
+            assert mark["shift"]["value"] == pytest.approx(mine.mean())
+    for row in told["tried"]:
+        assert row["left_at_least"]["value"] <= row["left"]["value"] <= 1.0
+        assert row["left_by_chance"]["value"] <= 1.0 + 1e-12
+
+
+def test_the_axes_are_the_principal_ones():
+    (told,) = reports.bottles().numbers["shape"]["embeddings"]
+    pca = PCA(5).fit(X)
+    shares = [row["share"]["value"] for row in told["dimensions"]]
+    assert shares == pytest.approx(pca.explained_variance_ratio_)
+    Z = pca.transform(X)
+    for row in told["dimensions"]:
+        r = row["dimensions"]
+        want = trustworthiness(X, Z[:, :r], n_neighbors=10)
+        assert row["trustworthiness"]["value"] == pytest.approx(want)
+        want = trustworthiness(Z[:, :r], X, n_neighbors=10)
+        assert row["continuity"]["value"] == pytest.approx(want)
+    assert told["certificate"]["relative_gap"] <= 1e-9
+    first = told["axes"][0]["columns"][0]
+    j = load_wine().feature_names.index(first["column"])
+    assert abs(first["weight"]["value"]) == pytest.approx(np.abs(pca.components_[0]).max())
+    assert abs(pca.components_[0, j]) == pytest.approx(abs(first["weight"]["value"]))
+
+
+def test_figures_come_with_what_they_show():
+    drawn = set(reports.bottles().figures)
+    assert drawn == {"elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0"}
+    assert reports.bottles().model is None
+
+
+def test_rows_without_clusters_are_not_divided():
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(rng.normal(size=(300, 5)), schema=list("abcde"))
+    report = build(reports.source(frame), Options())
+    assert "one cluster, no division gains" in report.verdict()[2]
+    assert severities(report)["S2"] == "info" and "S3" not in severities(report)
+    assert set(report.figures) == {"elbow_0", "embedding_0", "scree_0"}
+    assert "like all rows" in report.html()
+
+
+def test_clouds_that_touch_are_said_to():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {name: rng.normal(size=400) + 1.1 * (np.arange(400) % 2) for name in "abcdefgh"}
+    )
+    report = build(reports.source(frame), Options())
+    found = report.numbers["shape"]["clusterings"][0]
+    assert found["chosen"] == 2 and found["silhouette"]["value"] < 0.25
+    assert severities(report)["S3"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (pl.DataFrame({"a": [1.0, 2.0, 4.0]}), "3 rows are too few, 10 are needed"),
+        (pl.DataFrame({"a": [1.0] * 30, "b": ["k"] * 30}), "no column of the table can be used"),
+    ],
+)
+def test_what_has_no_shape_says_why(frame, reason):
+    report = build(reports.source(frame), Options())
+    assert reason in report.verdict()[2] and reason in report.html()
+    assert severities(report)["S1"] == "info" and not report.figures
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"a": np.arange(12.0) ** 2}),
+        pl.DataFrame({"a": [0.0, 1.0] * 10, "b": [5.0, 2.0] * 10}),
+        pl.DataFrame({"a": ["x", "y", "z"] * 8, "b": [None, 1.5, 2.5, None] * 6}),
+        pl.DataFrame({"a": np.geomspace(1e-300, 1e300, 40), "b": np.arange(40.0)}),
+    ],
+    ids=["one column", "two points", "levels and gaps", "extreme"],
+)
+def test_awkward_tables(frame):
+    report = build(reports.source(frame), Options())
+    assert "reason" not in report.numbers["shape"]
+    for key, one in report.figures.items():
+        assert one["title"] and one["spec"]["description"], key
+    assert report.html()
+
+
+def test_a_sample_of_a_large_table_is_said_and_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 3)) + 8.0 * rng.integers(3, size=(3000, 1))
+    frame = pl.DataFrame(rows, schema=list("abc"))
+    monkeypatch.setattr(loose, "MOST_ROWS", 2500)
+    told = []
+    for count in (1, 2):
+        with threads(count):
+            told.append(build(reports.source(frame), Options(seed=5)))
+    first, second = (report.numbers["shape"] for report in told)
+    assert first == second and told[0].figures == told[1].figures
+    (found,) = first["clusterings"]
+    assert "A sample of 2,500 rows was looked at." in told[0].html()
+    assert found["rows"] == 2500 and found["chosen_on"] == 2000 and found["chosen"] == 3
+
+
+def test_models_that_need_a_target_are_refused():
+    frame = pl.DataFrame({"a": np.arange(30.0)})
+    with pytest.raises(BadUsage, match="every model needs one"):
+        build(reports.source(frame), Options(models=("logistic",)))
