@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_samples
 from fenchel import show
 from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
-from fenchel.app.report.entries import plain, told, untold
+from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.score.gap import GapStatistic, gap_statistic
 from fenchel.score.scatter import certify_clusters, scatter_bounds
@@ -128,12 +128,7 @@ def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]
         ],
         "left": told(proof.value / scatter, DESCRIBED),
         "starts": plain(np.sort(found.starts) / scatter),
-        "certificate": {
-            "kind": proof.kind,
-            "objective": plain(proof.value),
-            "bound": plain(proof.bound),
-            "relative_gap": plain(proof.relative_gap),
-        },
+        "certificate": proved(proof),
         "silhouette": untold("one cluster has no next one")
         if found.silhouettes is None
         else told(found.silhouettes.mean(), DESCRIBED),

@@ -12,7 +12,7 @@ from sklearn.manifold import trustworthiness
 from fenchel import show
 from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
-from fenchel.app.report.entries import plain, told, untold
+from fenchel.app.report.entries import proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.score.scatter import certify_projection, scatter_spectrum
 
@@ -98,14 +98,7 @@ def embedding_numbers(found: Embedding, names: tuple[str, ...]) -> dict[str, Any
             }
             for i, r in enumerate(found.dimensions)
         ],
-        "certificate": None
-        if proof is None
-        else {
-            "kind": proof.kind,
-            "objective": plain(proof.value),
-            "bound": plain(proof.bound),
-            "relative_gap": plain(proof.relative_gap),
-        },
+        "certificate": None if proof is None else proved(proof),
         "axes": []
         if axes is None
         else [

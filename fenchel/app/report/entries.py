@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fenchel.convex.certificate import Certificate
 from fenchel.score.estimate import Estimate
 
 Entry = dict[str, Any]  # value, low, high, level, method; or value and reason
@@ -60,3 +61,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return str(value)
+
+
+def proved(proof: Certificate) -> dict[str, Any]:
+    """What a certificate says."""
+    return {
+        "objective": plain(proof.value),
+        "bound": plain(proof.bound),
+        "gap": plain(proof.gap),
+        "relative_gap": plain(proof.relative_gap),
+        "kind": proof.kind,
+    }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fenchel.app.report.contest import Contest, chooser_of, scoring_of
-from fenchel.app.report.entries import plain, told
+from fenchel.app.report.entries import plain, proved, told
 from fenchel.app.report.parts import Effort, Rows
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.task import Task
@@ -213,8 +213,8 @@ def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> 
         "certified": certified,
         **({} if certified else {"reason": _why_not(proof, tol)}),
         "words": str(proof),
-        **_proof(proof),
-        "recomputed": _proof(again),
+        **proved(proof),
+        "recomputed": proved(again),
         "tolerance": tol,
         "steps": proof.steps,
         "stopping_rule": (
@@ -226,7 +226,7 @@ def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> 
         "threads": thread_count(),
         "rows": len(X),
         "columns": X.shape[1],
-        "history": [{"step": k, **_proof(one)} for k, one in enumerate(steps)],
+        "history": [{"step": k, **proved(one)} for k, one in enumerate(steps)],
     }
 
 
@@ -237,16 +237,6 @@ def certificate_seconds(model: Any) -> dict[str, Any]:
         return {}
     steps = getattr(model, "history_", None) or (proof,)
     return {"fit": plain(proof.seconds), "history": [plain(one.seconds) for one in steps]}
-
-
-def _proof(proof: Certificate) -> dict[str, Any]:
-    return {
-        "objective": plain(proof.value),
-        "bound": plain(proof.bound),
-        "gap": plain(proof.gap),
-        "relative_gap": plain(proof.relative_gap),
-        "kind": proof.kind,
-    }
 
 
 def _why_not(proof: Certificate, tol: float) -> str:
