@@ -27,7 +27,8 @@ def average_precision(
     AP = Σ_g (R_g - R_{g-1}) P_g over the distinct scores from the highest down, R_g the recall and
     P_g the precision of flagging down to the g-th: scikit-learn's definition, without
     interpolation. A score without information has the share of positives. O(n log n). Rows are
-    independent draws from both classes together: the share of positives is estimated.
+    independent draws from both classes together: the share of positives is estimated. With fewer
+    than some twenty positives the interval falls short of its level (89 % for 95 % with nine).
 
     Parameters
     ----------

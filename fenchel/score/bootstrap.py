@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from fenchel.score.estimate import Estimate, check_share
+from fenchel.score.estimate import Estimate, check_share, is_whole
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Any]
@@ -190,7 +190,7 @@ def _whole(counts: Any) -> Floats:
 def _check(level: float, n_bootstrap: int) -> float:
     level = check_share(level, "level")
     needed = int(np.ceil(2.0 / (1.0 - level)))
-    if n_bootstrap < needed:
+    if not is_whole(n_bootstrap) or n_bootstrap < needed:
         raise ValueError(
             f"n_bootstrap={n_bootstrap!r} is too few for level={level:g}: give at least {needed}"
         )

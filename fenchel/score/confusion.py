@@ -125,6 +125,8 @@ def paired(
             true, predicted, weight = true[kept], predicted[kept], weight[kept]
         if weight.min() == weight.max():
             weight = None
+        elif not 1e-30 < weight.max() < 1e30:  # products of four sums leave the range of floats
+            weight = weight / 2.0 ** np.frexp(weight.max())[1]
     labels, (i, j) = coded([true, predicted], ["y_true", "y_pred"])
     return labels, i, j, weight
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.estimate import is_whole
+from fenchel.score.estimate import check_share, is_whole
 from fenchel.score.groups import Floats, Groups, grouped
 from fenchel.score.labels import marked
 
@@ -120,6 +120,10 @@ class Curve:
         low = np.minimum.reduceat(low, begins)
         limit = min(limits) if limits else None
         return Curve(high[begins], low, positive, negative, *squares, limit)._pooled()
+
+    def __radd__(self, other: Any) -> Curve:
+        # sum() begins with 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _pooled(self) -> Curve:
         """At most `limit` groups: cut where the heaviest cells of the dyadic tree of all floats
@@ -272,7 +276,7 @@ class Curve:
         self, prior: float | None = None, cost_fp: float = 1.0, cost_fn: float = 1.0
     ) -> Floats:
         """Expected cost at each threshold: π c₁₀ (1 - tpr) + (1 - π) c₀₁ fpr."""
-        share = self.prior if prior is None else prior
+        share = self.prior if prior is None else check_share(prior, "prior")
         return share * cost_fn * (1.0 - self.tpr) + (1.0 - share) * cost_fp * self.fpr
 
     # ------------------------------------------------------------------------------- the area
@@ -301,6 +305,19 @@ class Curve:
         pooled = self.high > self.low
         shares = np.maximum(self.positive[pooled] / P, self.negative[pooled] / N)
         return float(shares.max(initial=0.0))
+
+
+def curve_from(
+    y_true: Any, y_score: Any = None, sample_weight: Any = None, pos_label: Any = None
+) -> Curve:
+    """The curve itself, where there is one, or that of labels and scores."""
+    if isinstance(y_true, Curve):
+        if not (y_score is sample_weight is pos_label is None):
+            raise ValueError("a Curve has its scores: leave y_score, sample_weight, pos_label out")
+        return y_true
+    if y_score is None:
+        raise ValueError("y_score is missing: give the scores of the rows, or a Curve alone")
+    return Curve.of(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
 
 
 def _restored(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fenchel.score.curve import Curve, Line
+from fenchel.score.estimate import check_share, is_number
 from fenchel.score.groups import Floats, grouped
 from fenchel.score.labels import marked
 
@@ -159,13 +160,18 @@ def iso_error_line(
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.5], [0.5, 1.0])
     """
-    if not 0.0 < prior < 1.0:
-        raise ValueError(f"prior must lie strictly between 0 and 1, got {prior!r}")
-    if not (cost_fp > 0.0 and cost_fn > 0.0):
-        raise ValueError(f"costs must be positive, got cost_fp={cost_fp!r}, cost_fn={cost_fn!r}")
+    prior = check_share(prior, "prior")
+    if not all(is_number(cost) and 0.0 < cost < np.inf for cost in (cost_fp, cost_fn)):
+        raise ValueError(
+            f"costs must be positive and finite, got cost_fp={cost_fp!r}, cost_fn={cost_fn!r}"
+        )
+    if not (is_number(error) and np.isfinite(error)):
+        raise ValueError(f"error must be a finite number, got {error!r}")
     miss, alarm = prior * cost_fn, (1.0 - prior) * cost_fp
     left, right = (error - miss) / alarm, error / alarm  # where tpr is 0 and 1
     x = np.asarray(fpr, dtype=np.float64)
+    if not x.size or np.isnan(x).any():
+        raise ValueError(f"fpr must be numbers, at least one, and none of them NaN, got {fpr!r}")
     lo, hi = max(left, float(x.min()), 0.0), min(right, float(x.max()), 1.0)
     if not lo <= hi:
         return np.empty(0), np.empty(0)

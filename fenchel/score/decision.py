@@ -19,7 +19,7 @@ from scipy.special import betaincc
 
 from fenchel.data.arrays import host
 from fenchel.data.faults import check_weight
-from fenchel.score.curve import Curve
+from fenchel.score.curve import curve_from
 from fenchel.score.estimate import check_share, is_number
 from fenchel.score.labels import column
 
@@ -303,12 +303,7 @@ def cost_threshold(
     0.4
     """
     alarm, miss = check_cost(cost_fp, cost_fn)
-    if isinstance(y_true, Curve):
-        if not (y_score is sample_weight is pos_label is None):
-            raise ValueError("a Curve has its scores: leave y_score, sample_weight, pos_label out")
-        curve = y_true
-    else:
-        curve = Curve.of(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    curve = curve_from(y_true, y_score, sample_weight, pos_label)
     curve.both()
     share = curve.prior if prior is None else check_share(prior, "prior")
     cost = curve.cost(share, alarm, miss)

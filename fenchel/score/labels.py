@@ -38,7 +38,11 @@ def marked(
     values = _scores(score, labels.shape[0])
     weight = None
     if sample_weight is not None and labels.size:
-        weight = check_weight(column(sample_weight, "sample_weight"), labels.shape[0])
+        weight = column(sample_weight, "sample_weight")
+        if one_class and weight.dtype.kind in "biuf" and not weight.any():
+            labels, values, weight = labels[:0], values[:0], weight[:0]
+    if weight is not None and weight.size:
+        weight = check_weight(weight, labels.shape[0])
         if not 1e-100 < weight.max() < 1e100:  # an interval takes squares, and a curve adds them up
             raise ValueError(
                 f"sample_weight is at most {weight.max():g}, and its squares cannot be added up: "
@@ -71,12 +75,23 @@ def column(values: Any, what: str) -> NDArray[Any]:
 
 
 def _scores(score: Any, n: int) -> NDArray[np.float64]:
-    values = column(score, "score")
+    values = _one_column(score)
+    if values.dtype.kind == "O" and (missing := _missing(values)).any():
+        row = int(missing.argmax())
+        raise ValueError(f"score is {values[row]!r} in row {row}: drop the row or score it")
     if values.dtype.kind not in "biuf":
         raise ValueError(f"scores must be numbers, got an array of {values.dtype}")
     if values.shape[0] != n:
         raise ValueError(f"y has {n} rows and the scores have {values.shape[0]}: give one each")
-    values = values.astype(np.float64, copy=False)
+    exact, values = values, values.astype(np.float64, copy=False)
+    if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8:
+        far = np.flatnonzero(np.abs(values) > 2.0**53)
+        lost = [row for row in far if int(values[row]) != int(exact[row])]
+        if lost:
+            raise ValueError(
+                f"score {exact[lost[0]]} in row {lost[0]} is not a float64, and others near it "
+                "would tie with it: give ranks instead (scipy.stats.rankdata)"
+            )
     # One sum finds a NaN, and opposite infinities; the rest of the work is for those tables alone.
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = np.isnan(values.sum())
@@ -86,6 +101,18 @@ def _scores(score: Any, n: int) -> NDArray[np.float64]:
             "drop it or score it"
         )
     return values
+
+
+def _one_column(score: Any) -> NDArray[Any]:
+    shape = np.shape(score) if isinstance(score, np.ndarray) else ()
+    if len(shape) == 2 and shape[1] > 1:
+        remedy = (
+            "of two classes take the column of the positive one, [:, 1]"
+            if shape[1] == 2
+            else "this is a number of two classes, so compare one class with the rest"
+        )
+        raise ValueError(f"score must be one column of values, got shape {shape}: {remedy}")
+    return column(score, "score")
 
 
 def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[np.bool_]:

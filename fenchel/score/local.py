@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fenchel.score.curve import Curve
-from fenchel.score.estimate import Estimate
+from fenchel.score.estimate import Estimate, is_number
 from fenchel.score.groups import Floats, grouped
 from fenchel.score.labels import marked
 from fenchel.score.paths import Paths
@@ -91,7 +91,7 @@ def curve_local_auc(curve: Curve, rate: float, *, level: float = 0.95) -> Estima
 
 
 def _check_rate(rate: float) -> float:
-    if not 0.0 < rate <= 1.0:
+    if not is_number(rate) or not 0.0 < rate <= 1.0:
         raise ValueError(f"rate must be a share of the rows, above 0 and at most 1, got {rate!r}")
     return float(rate)
 

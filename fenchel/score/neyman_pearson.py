@@ -156,6 +156,7 @@ class NeymanPearsonClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         negative = self._negative()
         left_out = self._left_out(rows[labels[rows] == negative])
         if isinstance(self.base, FrozenEstimator):
+            check_is_fitted(self.base.estimator)
             self.base_ = self.base
         else:
             kept = np.setdiff1d(rows, left_out, assume_unique=True)

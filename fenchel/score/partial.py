@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fenchel.score.curve import Curve
-from fenchel.score.estimate import Estimate
+from fenchel.score.estimate import Estimate, is_number
 from fenchel.score.groups import Floats, grouped
 from fenchel.score.labels import marked
 from fenchel.score.paths import Paths
@@ -47,7 +47,7 @@ class Box:
     def __post_init__(self) -> None:
         for what in ("fpr", "tpr"):
             low, high = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
-            if not 0.0 <= low < high <= 1.0:
+            if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
                 raise ValueError(
                     f"0 ≤ min_{what} < max_{what} ≤ 1 is needed, got min_{what}={low!r} and "
                     f"max_{what}={high!r}"

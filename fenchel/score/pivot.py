@@ -4,7 +4,9 @@ Whatever the law of a score, the shares of a class above its k-th highest of n s
 are jointly distributed like the partial sums of n + 1 exponential variables over their total. One
 draw for each class is therefore a curve that may well be the true one; between two scores of
 a class its share runs on evenly from one score of the other class to the next, and a tie is a line,
-as on the empirical curve. The share of positives is drawn from Beta(n₊ + ½, n₋ + ½).
+as on the empirical curve. The share of positives is drawn from Beta(n₊ + ½, n₋ + ½); where
+weights differ inside a class, how much the class weighs goes with where its heavy rows lie, and the
+share is that of the drawn sums themselves.
 
 How a class goes on beyond its first and its last score, no row tells: evenly among the scores of
 the other class that lie there, or not at all. Half of the curves are drawn in each way. With q the
@@ -15,6 +17,11 @@ quantiles of a number over all curves and q' those over the second half, its int
 Unlike normal intervals these stay inside the range of the number, are not degenerate where the
 sample is (classes perfectly apart), and need no slope of the curve. Rows are independent. A row of
 weight s adds s times an exponential variable, so that it counts s² in a variance.
+
+Coverage of a nominal 95 %, measured (see tests/score/test_pivot.py): 93 to 97 % with twenty rows of
+each class or more, and 89 % of the average precision with nine positives, whose true value then
+lies above more often than below. Weights that differ widely count as fewer rows: with n = 300 and
+the weights of a lognormal law of deviation 0.7, 91 to 94 %; with n = 1000, 93 %.
 
 Reference: Rubin, The Bayesian bootstrap, Annals of Statistics 9 (1981); Gu, Ghosal and Roy,
 Bayesian bootstrap estimation of ROC curve, Statistics in Medicine 27 (2008).
@@ -153,11 +160,14 @@ class RandomCurves:
         share = betaincinv(a, b, (rng.permutation(count) + 0.5) / count)
         P, N = self.positive.unit * share, self.negative.unit * (1.0 - share)
         prior, stand = P / (P + N), self.stand
+        is_even = self.positive.is_even and self.negative.is_even
         step = max(1, BLOCK // self.positive.place.size)
         for start in range(0, count, step):
             some = prior[start : start + step]
-            tpr, fpr = (side.draw(rng, some.size) for side in (self.positive, self.negative))
-            yield Paths(fpr, tpr, some, stand)
+            (tpr, p), (fpr, n) = (
+                side.draw(rng, some.size) for side in (self.positive, self.negative)
+            )
+            yield Paths(fpr, tpr, some if is_even else p / (p + n), stand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +177,8 @@ class _Class:
     Edges 0, 1, 2 … cut the class into gaps (from an even edge to an odd one) and scores (from odd
     to even, of no width where one row has the score). `mean` and `variance` are those of the sum of
     all exponential variables up to an edge, `place` tells where among the edges a vertex lies.
-    The class is worth so many rows of the weight `unit`.
+    The class is worth so many rows of the weight `unit`; `is_even` says that all its rows weigh the
+    same, so that its sum tells nothing of its shares.
     """
 
     mean: Floats
@@ -175,6 +186,7 @@ class _Class:
     place: Floats
     worth: float
     unit: float
+    is_even: bool
 
     @classmethod
     def of(cls, weight: Floats, square: Floats, goes_on: bool) -> _Class:
@@ -202,19 +214,21 @@ class _Class:
             np.concatenate([[0.0], np.stack([first, last], axis=1).ravel(), [2.0 * m + 1.0]]),
             total * (total / total2),
             total2 / total,
+            bool(np.ptp(row) <= 1e-12 * row[0]),
         )
 
     def at(self, kept: NDArray[Any]) -> _Class:
         """The same at some of the vertices."""
-        return _Class(self.mean, self.variance, self.place[kept], self.worth, self.unit)
+        place = self.place[kept]
+        return _Class(self.mean, self.variance, place, self.worth, self.unit, self.is_even)
 
     def expected(self) -> Floats:
         """The mean share at each vertex."""
         edges = np.arange(self.mean.size, dtype=np.float64)
         return np.interp(self.place, edges, self.mean / self.mean[-1])
 
-    def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """Random shares at each vertex, `count` rows of them."""
+    def draw(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """Random shares at each vertex, `count` rows of them, and what the class weighs in each."""
         below = np.floor(self.place)
         part = self.place - below
         ends = below.astype(np.int64), np.ceil(self.place).astype(np.int64)
@@ -225,11 +239,13 @@ class _Class:
         shape = np.divide(mean, scale, out=np.zeros_like(mean), where=scale > 0.0)
         sums = np.zeros((count, edges.size))
         np.cumsum(rng.standard_gamma(shape, (count, shape.size)) * scale, axis=1, out=sums[:, 1:])
+        # The gaps beyond the rows belong to nobody: on average a class weighs what its rows do.
+        whole = sums[:, -1] * (self.worth * self.unit / self.mean[-1])
         sums /= sums[:, -1:]
         low, high = (np.searchsorted(edges, end) for end in ends)
         share = sums[:, low]
         share += part * (sums[:, high] - share)
-        return share
+        return share, whole
 
 
 def _sums(values: NDArray[Any]) -> Floats:

@@ -278,7 +278,9 @@ def _calibrate(
     upper = _bernstein(loss, np.clip(margin, -cut, cut), least, cut, delta)
     gap = gap_cost = None
     proof = vars(inner).get("certificate_")
-    if isinstance(proof, Certificate) and proof.kind != "estimate":
+    # Of a weighted fit the gap is one of the weighted mean loss, which bounds no other.
+    weighted = inner.get_params().get("class_weight") is not None
+    if isinstance(proof, Certificate) and proof.kind != "estimate" and not weighted:
         gap = max(float(inner.loss_gap_), 0.0)
         if math.isfinite(gap):
             gap_cost = float(excess_risk_bound(loss, gap))
@@ -332,9 +334,9 @@ def _calibrated(c: Calibration, sure: str) -> tuple[str, ...]:
         gap = _rounded(c.gap, UP)
         lines.append(
             f"The training objective is proved to be within ρ = {gap} of its minimum, on the scale "
-            "of a mean loss. A bound a of R_φ(f) − R_φ* by uniform convergence, made for the exact "
-            "minimiser, is a + ρ for this fit, and ψ⁻¹(a + ρ) ≤ ψ⁻¹(a) + ψ⁻¹(ρ): unfinished "
-            "optimisation adds at most ψ⁻¹(ρ) = "
+            "of a mean loss. If every training row had the same weight, a bound a of "
+            "R_φ(f) − R_φ* by uniform convergence, made for the exact minimiser, is a + ρ for this "
+            "fit, and ψ⁻¹(a + ρ) ≤ ψ⁻¹(a) + ψ⁻¹(ρ): unfinished optimisation adds at most ψ⁻¹(ρ) = "
             f"{_percent(c.gap_cost, UP)} to such a bound of its excess error."
         )
     return tuple(lines)

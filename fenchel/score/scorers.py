@@ -121,6 +121,8 @@ def scorer(name: str, **parameters: Any) -> Any:
     >>> search.fit(X / X.std(axis=0), y).best_params_
     {'C': 1.0}
     """
+    if not isinstance(name, str):
+        raise TypeError(f"scorer takes the name of one metric, a str, got {name!r}")
     if name not in SCORERS:
         if name in get_scorer_names() and not parameters:
             return get_scorer(name)

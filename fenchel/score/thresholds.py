@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
-from fenchel.score.curve import Curve
+from fenchel.score.curve import Curve, curve_from
 from fenchel.score.decision import Threshold, check_cost
 from fenchel.score.estimate import check_share
 from fenchel.score.groups import Floats
@@ -97,7 +97,7 @@ _SHARED = {"n_positive", "n_negative", "prior", "level", "is_full"}
 
 def threshold_table(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     thresholds: Any = None,
     prior: float | None = None,
@@ -122,12 +122,14 @@ def threshold_table(
 
     Parameters
     ----------
-    y_true : array of shape (n,)
-        Labels of two classes.
+    y_true : array of shape (n,), or Curve
+        Labels of two classes; or a curve without weights, such as `curve_of` makes of a file or a
+        cluster, and then no y_score.
     y_score : array of shape (n,)
         Scores, higher for the positive class, of rows that did not train them.
     thresholds : array of numbers, optional
-        By default every distinct score, and before them inf, which flags nothing.
+        By default every distinct score, and before them inf, which flags nothing. A `Threshold` of
+        `neyman_pearson_threshold`, which flags what is above it, stands at the next float.
     prior : float, optional
         π, the share of positives where the threshold will be used, if not that of the rows.
     cost_fp, cost_fn : float, default 1
@@ -159,7 +161,9 @@ def threshold_table(
     """
     alarm, miss = check_cost(cost_fp, cost_fn)
     check_share(level, "level")
-    curve = Curve.of(y_true, y_score, pos_label=pos_label)
+    curve = curve_from(y_true, y_score, pos_label=pos_label)
+    if not curve.is_counted:
+        raise ValueError("a table with exact bounds counts rows: give a Curve without weights")
     P, N = curve.both()
     share = None if prior is None else check_share(prior, "prior")
     t, tp, fp = _counts(curve, thresholds)
@@ -181,7 +185,7 @@ def threshold_table(
         n_negative=int(N),
         prior=curve.prior if share is None else share,
         level=float(level),
-        is_full=thresholds is None,
+        is_full=thresholds is None and curve.is_exact,
     )
 
 
@@ -195,6 +199,12 @@ def _counts(curve: Curve, thresholds: Any) -> tuple[Floats, Floats, Floats]:
             np.append(0.0, curve.tp)[part],
             np.append(0.0, curve.fp)[part],
         )
+    if isinstance(thresholds, float):
+        thresholds = [thresholds]
+    if isinstance(thresholds, list | tuple):  # score > t is score ≥ the next float
+        thresholds = [
+            np.nextafter(float(t), np.inf) if isinstance(t, Threshold) else t for t in thresholds
+        ]
     given = np.asarray(host(thresholds))
     t = np.unique(given.astype(np.float64) if given.dtype.kind in "biuf" else [])[::-1] + 0.0
     if not t.size or np.isnan(t[0]):

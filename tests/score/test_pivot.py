@@ -134,7 +134,7 @@ BOXES = {
 }
 
 
-def coverage(number, truth, law, sizes, repeats, seed=0):
+def coverage(number, truth, law, sizes, repeats, seed=0, weigh=None):
     """Share of samples whose interval holds the truth. Sizes: positives and negatives, or rows and
     share of positives. 600 curves each, of another seed, in place of 4000."""
     rng = np.random.default_rng(seed)
@@ -144,7 +144,8 @@ def coverage(number, truth, law, sizes, repeats, seed=0):
             y = rng.random(sizes[0]) < sizes[1]
         else:
             y = np.arange(sum(sizes)) < sizes[0]
-        curve = Curve.of(y, law.draw(rng, y))
+        score = law.draw(rng, y)
+        curve = Curve.of(y, score, sample_weight=None if weigh is None else weigh(score))
         found = pivot_interval(curve, number, n_draws=600, random_state=r)
         hits += found.low <= truth <= found.high
     return hits / repeats
@@ -216,3 +217,23 @@ def test_coverage_of_average_precision_in_short():
     truth = MODEST.average_precision(0.5)
     share = coverage(_mean_precision, truth, MODEST, (120, 0.5), 800, seed=1)
     assert 0.93 <= share <= 0.97
+
+
+def weighed(number, law, prior, weigh):
+    """The number of so many rows that it is as good as that of all."""
+    rng = np.random.default_rng(99)
+    y = rng.random(1_000_000) < prior
+    score = law.draw(rng, y)
+    return float(number(Paths.along(Curve.of(y, score, sample_weight=weigh(score))))[0])
+
+
+@pytest.mark.parametrize("power", [0.5, pytest.param(-0.5, marks=pytest.mark.exhaustive)])
+def test_coverage_where_weights_go_with_the_score(power):
+    """Weights of review or of importance: a class weighs more where its heavy rows are more."""
+
+    def weigh(score):
+        return np.exp(power * score)
+
+    truth = weighed(_mean_precision, MODEST, 0.3, weigh)
+    share = coverage(_mean_precision, truth, MODEST, (400, 0.3), 500, seed=2, weigh=weigh)
+    assert 0.93 <= share <= 0.98

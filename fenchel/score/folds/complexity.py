@@ -209,6 +209,7 @@ def validation_curve(
         error_score=error_score,
         random_state=random_state,
     )
+    within = only_range(study)
     known = sorted(estimator.get_params())
     if param_name not in known:
         raise ValueError(
@@ -227,7 +228,7 @@ def validation_curve(
     wanted = Wanted(train_scores=True, warm=warm_start)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress)
     grid = list(zip(*found, strict=True))  # value by value
-    return ValidationCurve(param_name, values, *_curves(study, grid), folds, only_range(study))
+    return ValidationCurve(param_name, values, *_curves(study, grid), folds, within)
 
 
 def learning_curve(
@@ -289,6 +290,7 @@ def learning_curve(
         error_score=error_score,
         random_state=random_state,
     )
+    within = only_range(study)
     folds = study.folds()
     sizes = _sizes(train_sizes, len(folds[0][0]))
     if shuffle:
@@ -301,7 +303,7 @@ def learning_curve(
     wanted = Wanted(train_scores=True)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress, what="fits")
     grid = [[one for (one,) in found[s :: len(sizes)]] for s in range(len(sizes))]
-    return LearningCurve(sizes, *_curves(study, grid), folds, only_range(study))
+    return LearningCurve(sizes, *_curves(study, grid), folds, within)
 
 
 def _curves(
@@ -319,16 +321,22 @@ def scores_of(study: Study, grid: Sequence[Sequence[Outcome]], *, train: bool) -
     """The scores of the one metric, shaped as the grid of outcomes."""
     shape = (len(grid), len(grid[0]))
     found = table([outcome for row in grid for outcome in row], study.error_score, train=train)
-    if len(found) > 1:
-        raise ValueError(
-            f"scoring has {len(found)} metrics, {', '.join(found)}: give one, by which to choose"
-        )
+    _check_one(found)
     (values,) = found.values()
     return values.reshape(shape)
 
 
+def _check_one(metrics: Mapping[str, Any]) -> None:
+    if len(metrics) > 1:
+        names = ", ".join(metrics)
+        raise ValueError(
+            f"scoring has {len(metrics)} metrics, {names}: give one, by which to choose"
+        )
+
+
 def only_range(study: Study) -> Range:
-    """Where the one metric lies."""
+    """Where the one metric lies; an error before any fit where there are several."""
+    _check_one(study.judge.scorers)
     (within,) = study.judge.ranges().values()
     return within
 

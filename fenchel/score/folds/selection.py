@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from fenchel.convex.certificate import Certificate
@@ -21,7 +22,7 @@ from fenchel.score.folds.resampled import (
     simplest_row,
     simplicity,
 )
-from fenchel.score.folds.study import Study, Warm, routing_enabled, study_of
+from fenchel.score.folds.study import Study, Warm, configured, routing_enabled, study_of
 from fenchel.score.folds.trial import Outcome, Trial, Wanted, certificate_of, run
 from fenchel.score.folds.validate import Validation, validation_of
 
@@ -191,7 +192,9 @@ def select(
         random_state=random_state,
         weighted=True,
     )
+    only_range(study)
     candidates, paths = paths_of(grid)
+    _check_names(study, candidates)
     folds = study.folds()
     *seeds, last = study.seeds(len(folds) + 1)
     trials = _trials(candidates, paths, folds, seeds, "")
@@ -274,7 +277,9 @@ def nested_cross_validate(
         random_state=random_state,
         weighted=True,
     )
+    only_range(study)
     candidates, paths = paths_of(grid)
+    _check_names(study, candidates)
     folds = study.folds()
     inside = [study.folds(inner, train) for train, _ in folds]
     seeds = study.seeds(len(folds))
@@ -376,6 +381,12 @@ def _chosen(
         rule=rule,
         within=only_range(study),
     )
+
+
+def _check_names(study: Study, candidates: Sequence[dict[str, Any]]) -> None:
+    """An error before any fit where the estimator has no such parameter."""
+    for setting in {tuple(setting): setting for setting in candidates}.values():
+        configured(clone(study.estimator), setting)
 
 
 def _check_rule(rule: str, simplest: str) -> None:

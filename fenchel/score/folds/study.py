@@ -152,6 +152,8 @@ def study_of(
             " bring it into memory (blocks.gather(), X.compute()), or use LogisticRegressionCV, "
             "RidgeCV, LassoCV or ElasticNetCV, whose folds leave the rows where they are"
         )
+    if not (callable(getattr(estimator, "fit", None)) and not isinstance(estimator, type)):
+        raise TypeError(f"{caller} needs an estimator, an object with fit, got {estimator!r}")
     is_number = isinstance(error_score, Real) and not isinstance(error_score, bool)
     if not is_number and error_score != "raise":
         raise ValueError(f"error_score must be 'raise' or a number, got {error_score!r}")

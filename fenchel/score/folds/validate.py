@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -68,11 +68,23 @@ class Validation(dict[str, Any]):
 
     @cached_property
     def curve(self) -> Curve | None:
-        """The sum of the curves of the folds: scores of different fits are ranked together."""
+        """The sum of the curves of the folds: scores of different fits are ranked together.
+
+        A row left out r times counts 1/r each time, in the squares too: r answers of one row are
+        no more than one row, and intervals must not take them for r.
+        """
         scores, targets, classes = self.scores, self.targets, self.classes
         if scores is None or targets is None or scores.ndim != 1 or classes is None:
             return None
-        return Curve.of(targets, scores, pos_label=classes[-1]) if len(scores) else None
+        if not len(scores):
+            return None
+        _, place, times = np.unique(self.rows, return_inverse=True, return_counts=True)
+        if times.max() == 1:
+            return Curve.of(targets, scores, pos_label=classes[-1])
+        weight = 1.0 / times[place]
+        found = Curve.of(targets, scores, sample_weight=weight, pos_label=classes[-1])
+        squares = found.positive.copy(), found.negative.copy()
+        return replace(found, positive2=squares[0], negative2=squares[1])
 
     def mean(self, metric: str | None = None, level: float = 0.95) -> Estimate:
         """The mean over the folds with its corrected resampled t interval (Nadeau, Bengio 2003):
