@@ -115,14 +115,17 @@ _ROOMS = {
     "fenchel.score.folds.compare": ("ModelComparison", "compare_models"),
     "fenchel.app.fault": ("ModelFileError",),
     "fenchel.app.modelfile.write": ("save",),
-    "fenchel.app.modelfile.read": ("load",),
+    "fenchel.app.modelfile.read": ("load", "open_model"),
 }
+_PARTS = ("show", "testing")
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"fenchel.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'fenchel' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import current_thread, main_thread
 from typing import NoReturn
 
 FINE, NOT_MET, USAGE, BAD_DATA, BROKEN = 0, 1, 2, 3, 70
@@ -35,13 +38,36 @@ def run(args: Sequence[str]) -> int:
         given.remove("--debug")
     _open_streams()
     try:
-        return _guarded(given, debug)
-    except KeyboardInterrupt:
+        with _interruptible():
+            return _guarded(given, debug)
+    except (KeyboardInterrupt, Interrupted):
         return INTERRUPTED
     except SystemExit:
         raise
     except BaseException as error:  # a panic of polars is no Exception
         return _unexpected(error, debug)
+
+
+class Interrupted(BaseException):
+    """Ctrl-C: under this name, for a solver that is interrupted by KeyboardInterrupt hands out what
+    it has, and the command would go on with it."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise Interrupted
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _open_streams() -> None:
@@ -83,7 +109,7 @@ def _guarded(args: list[str], debug: bool) -> int:
             return failed(f"{sentence}; see '{where} --help'", USAGE)
         except click.ClickException as error:
             return failed(error.format_message(), USAGE)
-        except (click.Abort, KeyboardInterrupt):
+        except (click.Abort, KeyboardInterrupt, Interrupted):
             return failed("interrupted", INTERRUPTED)
         except (BrokenPipeError, PipeClosed):
             return PIPE_CLOSED
@@ -93,6 +119,10 @@ def _guarded(args: list[str], debug: bool) -> int:
             return failed(error, USAGE)
         except BadData as error:
             return failed(error, BAD_DATA)
+        except OSError as error:
+            if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
+                return failed(f"cannot write standard output: {error.strerror}", BAD_DATA)
+            raise
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] in _APP:
                 return _not_installed(error)
@@ -101,7 +131,7 @@ def _guarded(args: list[str], debug: bool) -> int:
 
 def _tell_warnings() -> None:
     """Warnings of the library are told once each, in a line; its tools' are not for users."""
-    from fenchel.app.terminal import tell
+    from fenchel.app.terminal import warn
 
     told: set[str] = set()
 
@@ -109,7 +139,7 @@ def _tell_warnings() -> None:
         text = " ".join(str(message).split())
         if text not in told:
             told.add(text)
-            tell(f"warning: {text}", fg="yellow")
+            warn(text)
 
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", UserWarning)

@@ -58,6 +58,11 @@ def note(text: object) -> None:
     tell(f"note: {text}", fg="yellow")
 
 
+def warn(text: object) -> None:
+    """Something that may make the result useless, on standard error, even where notes are off."""
+    tell(f"warning: {text}", fg="yellow")
+
+
 def stepper(quiet: bool) -> Callable[[str], None]:
     """A function that tells on standard error what is being done."""
     return (lambda line: None) if quiet else lambda line: tell(f"{line} …", dim=True)

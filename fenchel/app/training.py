@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +84,7 @@ def prepare(
     step(f"reading {path}")
     source = read_table(path)
     with of_table(source.name):
-        task = asked_task(source.frame, target, kind)
+        task = asked_task(_without(source.frame, drop, target), target, kind)
         test = None
         if test_share > 0.0 or least:
             parts = parted(source.frame, task, test_share or 0.25, seed)
@@ -95,6 +97,13 @@ def prepare(
         encoder = Encoder.fit(train, task, drop=tuple(drop), formats=source.formats)
         X, y = encoder.transform(train), task.codes(train)
     return Training(source, task, train, test, encoder, X, y)
+
+
+def _without(frame: pl.DataFrame, drop: Sequence[str], target: str | None) -> pl.DataFrame:
+    """The columns among which a target is looked for: none that is left out."""
+    if target is not None and target in drop:
+        raise BadUsage(f"'{target}' is both --target and --drop: leave one out")
+    return frame.drop(list(drop), strict=False)
 
 
 @contextmanager
@@ -148,15 +157,36 @@ def _by_code(weights: dict[str, Any], task: Task) -> dict[int, Any]:
     return {task.classes.index(name): weight for name, weight in weights.items()}
 
 
-def fitted(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
-    """The model fitted; what it finds wrong with the rows is BadData."""
-    try:
-        return model.fit(X, y)
-    except InvalidParameterError as error:
-        raise BadUsage(" ".join(str(error).split())) from None
-    except ValueError as error:
-        first = str(error).strip().splitlines()[0].rstrip(".")
-        raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
+def fitted(model: Any, data: Training, settings: Sequence[str] = ()) -> Any:
+    """The model fitted; what it finds wrong with the rows is BadData, with settings BadUsage.
+
+    Warnings name the columns of the matrix as the encoder does.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            model = model.fit(data.X, data.y)
+        except InvalidParameterError as error:
+            raise BadUsage(" ".join(str(error).split())) from None
+        except (TypeError, ValueError) as error:
+            first = str(error).strip().splitlines()[0].rstrip(".")
+            if settings:
+                given = " ".join(f"--set {text}" for text in settings)
+                raise BadUsage(f"{type(model).__name__} does not take {given}: {first}") from None
+            raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
+    for one in told:
+        warnings.warn(with_names(str(one.message), data.encoder.names), one.category, stacklevel=2)
+    return model
+
+
+def with_names(text: str, names: Sequence[str]) -> str:
+    """What a model says of column 3, said of the column by its name."""
+
+    def called(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return f"'{names[place]}'" if place < len(names) else found[0]
+
+    return re.sub(r"\bcolumn (\d+)\b", called, text)
 
 
 def check_folds(task: Task, y: NDArray[Any], most: int) -> int:

@@ -178,10 +178,10 @@ def test_predictions_are_those_of_the_model(done, room):
     assert told["rows"] == 100 and told["columns"][0] == "prediction"
     assert sum(told["predicted"].values()) == 100
     frame = pl.read_parquet(room / "ill.parquet")
-    from fenchel.app.modelfile import open_file
+    from fenchel.app.modelfile import open_model
     from fenchel.app.table.read import read_table
 
-    held = open_file(room / "ill.fen")
+    held = open_model(room / "ill.fen")
     X = held.encoder.transform(read_table(str(room / "test.csv")).frame)
     expected = held.model.predict_proba(X)
     assert np.array_equal(frame["probability yes"].to_numpy(), expected[:, 1])
@@ -270,7 +270,7 @@ def test_columns_are_matched_by_name(done):
         ("two on stdout", 2, "name a file with -o"),
         ("wrong suffix", 2, "its name must end in .csv, .tsv or .parquet"),
         ("keep unknown", 3, "has no column 'idd': did you mean 'id'?"),
-        ("nowhere to write", 3, "cannot write no/such/place.fen"),
+        ("nowhere to write", 2, "cannot write no/such/place.fen: there is no folder no/such"),
         ("wrong verb", 2, "No such command 'predcit'"),
         ("no table", 2, "Missing argument 'TABLE'; see 'fenchel fit --help'"),
         ("share", 2, "'--test-share'"),

@@ -72,7 +72,7 @@ def test_what_cannot_be_done_is_one_sentence(done):
     assert done["bar"].out.splitlines()[-1].startswith("written: c/report.html")
     done["cost"].failed(2)
     assert "table.csv: the table has no column 'z'" in done["target"].failed(3)
-    done["where"].failed(3)
+    assert "table.csv is a file, not a folder" in done["where"].failed(2)
 
 
 def test_a_table_without_target_is_described(done):

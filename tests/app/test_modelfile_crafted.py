@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 import fenchel
 from fenchel import ModelFileError, load
-from fenchel.app.modelfile import container, inspect_file, open_file
+from fenchel.app.modelfile import container, inspect_file, open_model
 from fenchel.app.modelfile.arrays import raw
 from fenchel.app.modelfile.write import pack
 
@@ -83,7 +83,7 @@ def signed(tmp_path):
     return write
 
 
-def refused(path, reason="", readers=(load, open_file, inspect_file)):
+def refused(path, reason="", readers=(load, open_model, inspect_file)):
     for read in readers:
         with pytest.raises(ModelFileError, match=reason or "."):
             read(path)

@@ -23,7 +23,7 @@ from app.sameness import same
 
 import fenchel
 from fenchel import ModelFileError, load, save
-from fenchel.app.modelfile import container, inspect_file, open_file, write
+from fenchel.app.modelfile import container, inspect_file, open_model, write
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.task import find_task
 
@@ -189,7 +189,7 @@ def test_paths_that_are_none(model, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty.fen").touch()
     for name, reason in [("none.fen", "No such file"), (".", "a folder"), ("pipe", "not a file")]:
-        for read in (load, open_file, inspect_file):
+        for read in (load, open_model, inspect_file):
             with pytest.raises(ModelFileError, match=reason):
                 read(tmp_path / name)
     with pytest.raises(ModelFileError, match="it is empty"):
@@ -268,22 +268,22 @@ def test_encoder_and_task_travel_inside(model, tmp_path, monkeypatch):
     monkeypatch.setattr("fenchel.app.table.encode.Encoder", Fake)
     monkeypatch.setattr("fenchel.app.table.task.Task", Fake)
     save(model, path, encoder=Fake(), task=Fake(("u",)))
-    held = open_file(path)
+    held = open_model(path)
     assert held.encoder == Fake() and held.task == Fake(("u",)) and same(held.model, model)
     assert same(load(path), model) and inspect_file(path)["encoder"]["arrays"]["words"] == ["x"]
     assert held.sha256 == inspect_file(path)["sha256"] and held.manifest["task"]["names"] == ["u"]
     save(model, path)
-    assert open_file(path).encoder is None and open_file(path).task is None
+    assert open_model(path).encoder is None and open_model(path).task is None
     with pytest.raises(ModelFileError, match="makes 1 columns, and the model takes 3"):
         save(model, path, encoder=Fake(("a",)))
     save(model, path, task={"kind": "none"})
     with pytest.raises(ModelFileError, match="its task is not valid"):
-        open_file(path)
+        open_model(path)
     save(model, path, encoder=Fake())
     for names in (("a",), None):
         monkeypatch.setattr(Fake, "from_state", lambda state, arrays, n=names: Fake(tuple(n)))
         with pytest.raises(ModelFileError, match="its encoder"):
-            open_file(path)
+            open_model(path)
         assert same(load(path), model)
 
 
@@ -301,7 +301,7 @@ def test_a_table_goes_through_a_file(tmp_path):
     X = encoder.transform(frame)
     fitted = fenchel.LogisticRegression().fit(X, task.codes(frame))
     save(fitted, tmp_path / "m.fen", encoder=encoder, task=task)
-    held = open_file(tmp_path / "m.fen")
+    held = open_model(tmp_path / "m.fen")
     assert held.encoder == encoder and held.task == task
     new = pl.DataFrame({"length": [2.0, None], "colour": ["red", "green"]})
     scores = held.model.predict_proba(held.encoder.transform(new))

@@ -14,7 +14,7 @@ import pytest
 
 import fenchel
 from fenchel import ModelFileError, load, save
-from fenchel.app.modelfile import container, inspect_file, open_file
+from fenchel.app.modelfile import container, inspect_file, open_model
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def refused(tmp_path_factory):
     assert os.listdir(folder) == ["m.fen"]
 
 
-READERS = (load, open_file, inspect_file)
+READERS = (load, open_model, inspect_file)
 
 
 def test_every_bit_of_every_byte(data, refused):

@@ -14,7 +14,7 @@ import pytest
 from app import reports
 
 from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.modelfile import open_file
+from fenchel.app.modelfile import open_model
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.parts import parted
 from fenchel.app.report.two import positive_score
@@ -94,7 +94,7 @@ def test_verdicts_hold_no_sign_that_a_terminal_obeys():
 def test_the_threshold_table_counts_the_test_rows(tmp_path):
     report = reports.cancer()
     paths = report.write(tmp_path)
-    held = open_file(tmp_path / "model.fen")
+    held = open_model(tmp_path / "model.fen")
     frame = bundled().frame
     task = held.task
     parts = parted(frame, task, 0.25, 0)

@@ -31,12 +31,30 @@ class ModelFile:
     task: Any | None
     sha256: str
 
+    def predict(self, table: Any) -> Any:
+        """Predictions for a raw table, as `fenchel predict` writes them: a polars DataFrame.
+
+        `table` is a polars or pandas DataFrame, a pyarrow Table or a dict of columns, with the
+        columns that the model was fitted to by their names. Classes come by their names, each with
+        a column of its probability (or score).
+        """
+        import polars as pl
+
+        from fenchel.app.answers import answers_of, prediction_frame
+
+        if self.encoder is None or self.task is None:
+            raise ModelFileError("the file holds no encoder of a table: use its model on arrays")
+        frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+        answers = answers_of(self.model, self.encoder.transform(frame))
+        return prediction_frame(self.task, self.model, answers)
+
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The fitted estimator that `save` put into a file.
 
     It predicts what the saved one predicts, bit for bit. Every byte of the file is verified, and
-    nothing in it is executed, imported by name, fetched or written.
+    nothing in it is executed, imported by name, fetched or written. A model of the command line was
+    fitted to encoded columns and to codes of classes: `open_model` takes the raw table.
 
     Raises
     ------
@@ -46,8 +64,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     return verified(path, lambda held: _model(held, parts=False).model)
 
 
-def open_file(path: str | os.PathLike[str]) -> ModelFile:
-    """The estimator with its manifest and, where they were saved, the table's encoder and task."""
+def open_model(path: str | os.PathLike[str]) -> ModelFile:
+    """The estimator with its manifest and, where they were saved, the table's encoder and task.
+
+    Examples
+    --------
+    A file that `fenchel fit` or `fenchel report` wrote takes the raw table:
+
+    >>> import fenchel
+    >>> held = fenchel.open_model("model.fen")  # doctest: +SKIP
+    >>> held.predict({"age": [41, 60], "town": ["Bath", "Ely"]})  # doctest: +SKIP
+    """
     return verified(path, lambda held: _model(held, parts=True))
 
 

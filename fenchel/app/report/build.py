@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fenchel.app.fault import BadData
+from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.modelfile import save
 from fenchel.app.report.figures import Figure, figure_of_time, figures
 from fenchel.app.report.loose import look, loose_figures, loose_numbers
@@ -127,7 +127,10 @@ def build(source: Source, options: Options | None = None) -> Report:
     options.check()
     began = time.perf_counter()
     clock = Clock(options)
-    task = find_task(source.frame, options.target, options.kind)
+    if options.target is not None and options.target in options.drop:
+        raise BadUsage(f"'{options.target}' is both the target and left out: leave one out")
+    seen = source.frame.drop(list(options.drop), strict=False)
+    task = find_task(seen, options.target, options.kind)
     begin()
     if task.kind == "none":
         shape = look(source, task, options, clock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,8 @@ def figures(
 def figure_of_time(found: Study) -> dict[str, Figure]:
     """The figure that differs from run to run: the gap against seconds."""
     history = _history(found.model)
-    if history is None:
-        return {}
+    if history is None or not all(a.seconds < b.seconds for a, b in pairwise(history)):
+        return {}  # not every solver tells the time of its steps
     chart = show.convergence(history, against="seconds", tol=_tol(found.model), **BROAD)
     return {"convergence_time": {**drawn(chart), "kind": KINDS["convergence_time"]}}
 

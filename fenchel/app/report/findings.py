@@ -79,6 +79,17 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         "prediction is needed.",
         "Find out when the column is written; if it is after the fact, leave it out with --drop.",
     )
+    far = [one["name"] for one in columns if one["extreme"]]
+    yield check(
+        "D7",
+        "extreme values",
+        bool(far),
+        "warning",
+        f"A few cells are so far from the others that they alone make the spread: {listed(far)}.",
+        "No column is ruled by a few extreme cells.",
+        "Scaled by such a spread, all other rows of the column look alike.",
+        "Correct those cells, or empty them so that they count as missing.",
+    )
     again = numbers["duplicates"]["rows"]
     yield check(
         "D6",
@@ -249,13 +260,19 @@ def _fit(numbers: Numbers) -> Iterator[Finding]:
             "Without a penalty there is no finite optimum, and training scores say nothing.",
             "Keep the penalty, and judge by the test part.",
         )
-    condition = proof.get("condition", {}).get("value") or 0.0
+    held = proof.get("condition", {})
+    condition, columns = held.get("value") or 0.0, proof.get("columns", 0)
+    follow = columns - held.get("rank", columns)
     yield check(
         "C5",
         "columns that depend on each other",
-        condition > 1e6,
+        condition > 1e6 or follow > 0,
         "info",
-        f"The encoded columns have condition number {condition:.2g}.",
+        f"{follow} of the {columns} encoded {plural(columns, 'column')} "
+        f"{'follows' if follow == 1 else 'follow'} from the others, as the last of the 0/1 columns "
+        f"of a category does; the others have condition number {condition:.2g}."
+        if follow
+        else f"The encoded columns have condition number {condition:.2g}.",
         "The encoded columns are far from dependent on each other.",
         "Single coefficients then mean little, though predictions are fine.",
         "Read columns that go together as a group.",

@@ -54,6 +54,9 @@ class Options:
                 check_share(getattr(self, name), name)
             check_cost(self.cost_fp, self.cost_fn)
         except ValueError as error:
-            raise BadUsage(str(error)) from error
+            text = str(error)
+            for name in ("test_share", "cost_fp", "cost_fn"):
+                text = text.replace(name, f"--{name.replace('_', '-')}")
+            raise BadUsage(text) from error
         if not 0 <= self.seed < 2**32:
             raise BadUsage(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed}")

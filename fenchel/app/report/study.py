@@ -21,6 +21,7 @@ from fenchel.app.table.encode import Encoder, Surprises
 from fenchel.app.table.profile import ColumnProfile, profile
 from fenchel.app.table.read import Source
 from fenchel.app.table.task import find_task
+from fenchel.app.training import with_names
 from fenchel.score.curve import Curve
 from fenchel.score.risk import RiskCertificate, risk_certificate
 
@@ -88,13 +89,15 @@ def study(source: Source, options: Options, clock: Clock) -> Study:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found = _studied(source, options, clock)
-    said = dict.fromkeys(" ".join(str(one.message).split()) for one in told)
+    names = found.encoder.names
+    said = dict.fromkeys(with_names(" ".join(str(one.message).split()), names) for one in told)
     return replace(found, warnings=tuple(said))
 
 
 def _studied(source: Source, options: Options, clock: Clock) -> Study:
     with clock.part("reading columns"):
-        task = find_task(source.frame, options.target, options.kind)
+        seen = source.frame.drop(list(options.drop), strict=False)
+        task = find_task(seen, options.target, options.kind)
         parts = parted(source.frame, task, options.test_share, options.seed)
         task = parts.task
         profiles = profile(parts.frame, task)

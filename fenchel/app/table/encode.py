@@ -122,6 +122,8 @@ class Encoder:
         self.check(frame.columns)
         used = [plan for plan in self.plans if plan.kind != "dropped"]
         out = np.empty((frame.height, len(self.names)))
+        if surprises is not None:
+            surprises.rows += frame.height
         for start in range(0, frame.height, _ROWS):
             part = frame.slice(start, _ROWS)
             made = [made for plan in used for made in plan.columns(part[plan.name], surprises)]
@@ -131,12 +133,14 @@ class Encoder:
     def check(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Notes on columns that are not needed; BadData if one is missing."""
         there = set(columns)
-        for name in self.columns:
-            if name not in there:
-                raise BadData(
-                    f"the table has no column '{name}', which the model needs: "
-                    f"{near(name, list(columns))}"
-                )
+        lacking = [name for name in self.columns if name not in there]
+        if lacking:
+            others = "".join(f", '{name}'" for name in lacking[1:5])
+            others += f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+            raise BadData(
+                f"the table has no column '{lacking[0]}'{others}, which the model needs: "
+                f"{near(lacking[0], list(columns))}"
+            )
         known = {plan.name for plan in self.plans} | {self.target}
         extra = [name for name in columns if name not in known]
         if not extra:

@@ -26,12 +26,23 @@ def _reading(source: Input) -> Iterator[None]:
         yield
     except BadData:
         raise
-    except (Exception, pl.exceptions.PanicException) as error:  # of damaged bytes come any
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise _damaged(source, error) from None
         raise BadData(
-            f"{source.name} cannot be read as {source.format}: {reason}; it may be damaged: write "
-            "it again"
+            f"{source.name} cannot be read as npy: it holds Python objects, which are never "
+            "unpickled; write numbers or text"
         ) from None
+    except (Exception, pl.exceptions.PanicException) as error:  # of damaged bytes come any
+        raise _damaged(source, error) from None
+
+
+def _damaged(source: Input, error: BaseException) -> BadData:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return BadData(
+        f"{source.name} cannot be read as {source.format}: {reason}; it may be damaged: write it "
+        "again"
+    )
 
 
 class NativeRows:
@@ -61,6 +72,11 @@ class NativeRows:
             self._array = np.load(path, mmap_mode="r", allow_pickle=False)
             if not self._array.ndim:
                 raise ValueError("it holds one value, not a table")
+            if self._array.ndim > 2:
+                raise BadData(
+                    f"{self.source.name} cannot be read as npy: it holds an array of shape "
+                    f"{self._array.shape}, and a table has two dimensions; reshape it"
+                )
             self._types = dict(_array_frame(self._array[:0]).schema)
             self.rows = len(self._array)
             return

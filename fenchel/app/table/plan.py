@@ -23,27 +23,34 @@ Columns = list[NDArray[Any]]
 class Surprises:
     """What new rows held that training never saw, summed over batches."""
 
+    rows: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     strays: Counter[str] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
     fills: dict[str, str] = field(default_factory=dict)
 
-    def sentences(self) -> tuple[str, ...]:
-        """One for each column and kind of surprise."""
+    def sentences(self, *, loud: bool = False) -> tuple[str, ...]:
+        """One for each column and kind of surprise; `loud`: only of columns most of whose cells
+        could not be used, which leaves little of what the model goes by."""
         told = []
-        for name, count in self.strays.items():
+        least = 0.5 * self.rows if loud else 0.0
+        strays, unknown, missing = (
+            {name: count for name, count in found.items() if count > least}
+            for found in (self.strays, self.unknown, self.missing)
+        )
+        for name, count in strays.items():
             example = self.examples["stray", name]
             told.append(
                 f"column '{name}': {_cells(count)} not what the column holds (such as "
                 f"'{example}') count as missing"
             )
-        for name, count in self.missing.items():
+        for name, count in missing.items():
             told.append(
                 f"column '{name}': {_cells(count)} missing, where training had none, filled with "
                 f"{self.fills[name]}"
             )
-        for name, count in self.unknown.items():
+        for name, count in unknown.items():
             example = self.examples["unknown", name]
             told.append(
                 f"column '{name}': {_cells(count)} with levels unknown to training (such as "

@@ -17,6 +17,7 @@ from fenchel.app.table.task import Task
 MOST_ROWS = 200_000  # above it, histograms and associations come from a sample of that size
 _BINS = 20
 _LEVELS = 10
+_FAR = 1e4
 _SURE = 20  # rows below which nothing is called an identifier
 _LONG = 40  # mean letters above which text is prose
 _ID = re.compile(r"(?i:(^|[\s_.-])(id|uuid|guid|key|index|rowid|nr|no)$)|[a-z]I[dD]$")
@@ -43,6 +44,7 @@ class ColumnProfile:
     leak: str | None = None  # why the column is suspected to give the target away
     copy: bool = False  # it is the target under another name
     same_as: str | None = None  # an earlier column of equal content
+    extreme: bool = False  # a few cells alone make the spread
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,10 +113,20 @@ def _plain(column: pl.Series) -> ColumnProfile:
         low, high = float(held.min()), float(held.max())  # type: ignore[arg-type]
         mean, deviation = center_and_scale(held.to_numpy())
         found = replace(found, low=low, high=high, mean=mean, deviation=deviation)
+        found = replace(found, extreme=_is_extreme(held.to_numpy(), low, high))
         why = _identifier(column, found)
         if why:
             return replace(found, kind="identifier", remarks=(why,))
     return _settled(found)
+
+
+def _is_extreme(x: NDArray[np.float64], low: float, high: float) -> bool:
+    """Whether the range is ten thousand times that of 99 % of the cells."""
+    if len(x) < _SURE:
+        return False
+    first, last = np.quantile(x, [0.005, 0.995], method="nearest")
+    within = last / 2.0 - first / 2.0  # halves: a range beyond the largest float has no end
+    return bool(within > 0.0 and (high / 2.0 - low / 2.0) / _FAR > within)
 
 
 def center_and_scale(x: NDArray[np.float64]) -> tuple[float, float]:

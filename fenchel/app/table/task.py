@@ -24,6 +24,7 @@ _POSITIVE = frozenset(
 )
 _MOST_CLASSES = 100
 _MOST_WHOLE = 20  # distinct whole numbers that are still classes
+_LARGEST = 1e100
 _LEAST_WHOLE = 5  # rows that each of them needs
 
 
@@ -53,6 +54,18 @@ class Task:
             return frame
         values = _values(frame, self.target)
         there = (numbers(values) if self.kind == "number" else values).is_not_null()
+        return frame if there.all() else frame.filter(there)
+
+    def judged(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows that have a target, which must then be one of this task.
+
+        A number to predict takes text for missing where it learns; to be judged by it, every cell
+        that holds something must hold a number.
+        """
+        if self.target is None:
+            return frame
+        values = _values(frame, self.target)
+        there = values.is_not_null()
         return frame if there.all() else frame.filter(there)
 
     def codes(self, frame: pl.DataFrame) -> NDArray[Any]:
@@ -228,6 +241,12 @@ def _check_kind(target: str, kind: Kind, held: pl.Series, counted: dict[str, int
             raise BadData(
                 f"the target '{target}' holds {held[row]!r}, which is no number: correct it, or "
                 "choose another column"
+            )
+        most = max(abs(float(end)) for end in (values.min(), values.max()))  # type: ignore[arg-type]
+        if most > _LARGEST:
+            raise BadData(
+                f"the target '{target}' holds {most:.3g}, whose squares no float can hold: divide "
+                "the column by a constant"
             )
     elif len(counted) > _MOST_CLASSES:
         raise BadData(

@@ -81,6 +81,8 @@ def command(
     work = effort(len(X), X.shape[1], len(data.task.classes), None)
     if folds is not None:
         work = replace(work, outer=check_folds(data.task, y, folds))
+        if work.outer < folds and not quiet:
+            note(f"{work.outer} outer folds, not {folds}: no class has rows for more")
     found = contest(data.task, X, y, names or None, work, seed, step)
     standings = _standings(found, level)
     best = standings[0]

@@ -75,8 +75,11 @@ def command(
     from fenchel.app.answers import answers_of
     from fenchel.app.metrics import metrics
     from fenchel.app.models import DEFAULTS, entry_named
+    from fenchel.app.place import check_place
     from fenchel.app.training import configured, fitted, prepare
 
+    if out is not None:
+        check_place(out, (table,), model=True)
     step = stepper(quiet)
     data = prepare(table, target, kind=kind, drop=drop, test_share=test_share, seed=seed, step=step)
     if not quiet:
@@ -87,7 +90,7 @@ def command(
     if tune:
         model.set_params(**_tuned(entry, model, settings, data, seed, step))
     step(f"fitting {entry.words}")
-    model = fitted(model, data.X, data.y)
+    model = fitted(model, data, settings)
     judged: dict[str, Any] | None = None
     if data.test is not None:
         answers = answers_of(model, data.encoder.transform(data.test))
@@ -104,15 +107,18 @@ def _tuned(
     entry: Any, model: Any, settings: tuple[str, ...], data: Training, seed: int, step: Any
 ) -> dict[str, Any]:
     """The values of the grid that do best in folds of these rows; what was set stays as it is."""
+    from fenchel.app.fault import BadUsage
     from fenchel.app.models import SCORING
     from fenchel.app.report.parts import splitter_of
     from fenchel.app.training import check_folds, parse_setting
     from fenchel.score.folds.selection import select
 
     given = {parse_setting(text)[0] for text in settings}
-    grid = {name: v for name, v in entry.grid_for(data.y).items() if name not in given}
+    whole = entry.grid_for(data.y)
+    grid = {name: values for name, values in whole.items() if name not in given}
     if not grid:
-        return {}
+        why = f"--set gives {', '.join(whole)} already" if whole else f"{entry.name} has none"
+        raise BadUsage(f"--tune chooses the strength of a penalty, and {why}: leave --tune out")
     step(f"choosing {', '.join(grid)} by cross-validation")
     folds = check_folds(data.task, data.y, 5)
     found = select(

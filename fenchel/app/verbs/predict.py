@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fenchel.app.terminal import note, say, say_json, stepper, tell
+from fenchel.app.terminal import note, say, say_json, stepper, tell, warn
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fenchel.app.modelfile import ModelFile
+    from fenchel.app.table.plan import Surprises
 
 
 @click.command()
@@ -51,14 +52,17 @@ def command(
     """
     from fenchel.app.answers import answers_of, prediction_columns, prediction_frame
     from fenchel.app.fault import BadUsage
+    from fenchel.app.place import check_place
     from fenchel.app.table.encode import Surprises
     from fenchel.app.table.write import PredictionWriter
     from fenchel.app.verbs.told import opened_model
 
     if as_json and out == "-":
         raise BadUsage("--json and the predictions both go to standard output: name a file with -o")
+    check_place(out, (table, model_file))
     held = opened_model(model_file)
-    copied = tuple(dict.fromkeys(part for text in keep for part in _names(text)))
+    there = _columns_of(table)
+    copied = tuple(dict.fromkeys(part for text in keep for part in _names(text, there)))
     made = prediction_columns(held.task, held.model)
     for name in copied:
         if name in made:
@@ -77,9 +81,7 @@ def command(
                 counted.update(dict(counts.iter_rows()))
             writer.write(batch.select(copied).hstack(frame) if copied else frame)
     told += surprises.sentences()
-    if not quiet:
-        for line in told:
-            note(line)
+    tell_notes(told, surprises, quiet)
     where = "standard output" if out == "-" else out
     if as_json:
         say_json(
@@ -100,9 +102,30 @@ def command(
         tell(f"{writer.rows} predictions written to {where}", dim=True)
 
 
-def _names(text: str) -> list[str]:
-    """Names between commas; one with a comma in it stands between quotes."""
+def tell_notes(told: list[str], surprises: Surprises, quiet: bool) -> None:
+    """Notes on standard error; a column of which most cells cannot be used is a warning."""
+    loud = surprises.sentences(loud=True)
+    for line in told:
+        if line in loud:
+            warn(line)
+        elif not quiet:
+            note(line)
+
+
+def _columns_of(table: str) -> list[str]:
+    from pathlib import Path
+
+    from fenchel.app.table.read import column_names
+
+    return list(column_names(table)) if table != "-" and Path(table).is_file() else []
+
+
+def _names(text: str, there: list[str]) -> list[str]:
+    """A column of that name, or names between commas; one with a comma stands between quotes."""
     import csv
+
+    if text in there:
+        return [text]
 
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
@@ -114,22 +137,25 @@ def needed_rows(
 
     A pipe is read once, so that its columns are looked at when they come.
     """
-    from pathlib import Path
-
     from fenchel.app.fault import BadData
-    from fenchel.app.table.read import batches, column_names
+    from fenchel.app.table.read import batches
     from fenchel.app.table.task import near
+    from fenchel.app.training import of_table
 
     assert held.encoder is not None
     wanted: list[str] | None = None
-    if table != "-" and Path(table).is_file():
-        there = column_names(table)
-        told += held.encoder.check(there)
+    name = "standard input" if table == "-" else table
+    there = _columns_of(table)
+    if there:
+        with of_table(name):
+            told += held.encoder.check(there)
         wanted = list(dict.fromkeys([*held.encoder.columns, *more]))
     for number, batch in enumerate(batches(table, wanted)):
         if wanted is None and number == 0:
-            told += held.encoder.check(batch.columns)
-            for name in more:
-                if name not in batch.columns:
-                    raise BadData(f"the table has no column '{name}': {near(name, batch.columns)}")
+            with of_table(name):
+                told += held.encoder.check(batch.columns)
+                for column in more:
+                    if column not in batch.columns:
+                        remedy = near(column, batch.columns)
+                        raise BadData(f"the table has no column '{column}': {remedy}")
         yield batch

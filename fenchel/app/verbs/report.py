@@ -101,6 +101,7 @@ def command(
 
     names = [name for group in NAMES.values() for name in group]
     bars = parse_bars(require, tuple(dict.fromkeys((*names, *_BOUNDS))))
+    _check_out(out, table)
     step = stepper(quiet)
     source = _source(table, step)
     with of_table(source.name):
@@ -140,6 +141,22 @@ def command(
     if opens:
         _open(paths[0])
     check_bars(bars, _results(report))
+
+
+def _check_out(out: str, table: str | None) -> None:
+    """Where the files go is looked at before the work begins."""
+    from pathlib import Path
+
+    from fenchel.app.place import check_folder, check_place
+
+    place = Path(out)
+    if place.suffix.lower() not in (".html", ".htm"):
+        check_folder(out, out, made=True)
+        return
+    check_folder(str(place.parent), out, made=True)
+    if place.parent.exists():
+        for name in (place, place.with_suffix(".json"), place.with_suffix(".fen")):
+            check_place(str(name), (table,))
 
 
 def _source(table: str | None, step: Any) -> Source:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fenchel.app.terminal import note, say, say_json, stepper
+from fenchel.app.terminal import say, say_json, stepper
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
     from fenchel.app.metrics import Tally
     from fenchel.app.modelfile import ModelFile
+    from fenchel.app.table.plan import Surprises
 
 
 @click.command()
@@ -42,6 +43,8 @@ def command(
     """
     from fenchel.app.bars import check_bars, parse_bars
     from fenchel.app.metrics import NAMES
+    from fenchel.app.table.encode import Surprises
+    from fenchel.app.verbs.predict import tell_notes
     from fenchel.app.verbs.told import (
         is_training_table,
         opened_model,
@@ -56,11 +59,10 @@ def command(
     told: list[str] = []
     if is_training_table(held, table):
         told.append(f"the model was fitted to {table}: these numbers flatter it")
-    tally, left_out = gathered(held, table, told, stepper(quiet))
+    surprises = Surprises()
+    tally, left_out = gathered(held, table, told, surprises, stepper(quiet))
     judged = tally.metrics(level)
-    if not quiet:
-        for line in told:
-            note(line)
+    tell_notes(told, surprises, quiet)
     if as_json:
         say_json(
             {
@@ -82,20 +84,22 @@ def command(
     check_bars(bars, judged)
 
 
-def gathered(held: ModelFile, table: str, told: list[str], step: Any) -> tuple[Tally, int]:
+def gathered(
+    held: ModelFile, table: str, told: list[str], surprises: Surprises, step: Any
+) -> tuple[Tally, int]:
     """What is to be known of the rows of a table, and how many have no target."""
     from fenchel.app.answers import answers_of
     from fenchel.app.metrics import Tally
-    from fenchel.app.table.encode import Surprises
     from fenchel.app.training import of_table
     from fenchel.app.verbs.predict import needed_rows
 
     assert held.task is not None and held.encoder is not None
     step(f"judging by {table}")
-    task, surprises, tally = held.task, Surprises(), Tally(held.task)
+    task, tally = held.task, Tally(held.task)
     seen = 0
     for batch in needed_rows(held, table, (task.target,), told):
-        rows = task.kept(batch)
+        with of_table(table, seen + 1):
+            rows = task.judged(batch)
         if rows.height:
             with of_table(table, seen + 1):
                 y = task.codes(rows)

@@ -68,9 +68,9 @@ def say_metrics(task: Task, judged: dict[str, Any], y: NDArray[Any]) -> None:
 def opened_model(path: str) -> Any:
     """A model file that holds all that a table needs: encoder and task."""
     from fenchel.app.fault import ModelFileError
-    from fenchel.app.modelfile import open_file
+    from fenchel.app.modelfile import open_model
 
-    held = open_file(path)
+    held = open_model(path)
     if held.encoder is None or held.task is None or held.task.target is None:
         raise ModelFileError(
             f"{path} holds a model without the encoder of a table: make it by 'fenchel fit', or "
