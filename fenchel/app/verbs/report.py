@@ -82,8 +82,9 @@ def command(
     """Study TABLE and write one HTML file, the model and every number.
 
     Finds the task, profiles and encodes the columns, locks a test part away, compares the models
-    that fit by nested cross-validation, fits the best and judges it once. Without TABLE: data
-    about breast cancer that comes with scikit-learn.
+    that fit by nested cross-validation, fits the best and judges it once. Where no column is the
+    target: clusters and principal axes, and no model file. Without TABLE: data about breast cancer
+    that comes with scikit-learn.
 
     \b
     Examples:
