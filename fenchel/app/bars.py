@@ -62,6 +62,16 @@ def parse_bars(texts: Sequence[str], known: Collection[str]) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
+def bar_entries(bars: Sequence[Bar], results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The bars with what was reached, for JSON."""
+    found = []
+    for bar in bars:
+        value = bar.value(results[bar.name]) if bar.name in results else math.nan
+        met = bool(_COMPARE[bar.sign](value, bar.limit))
+        found.append({"bar": str(bar), "reached": value, "met": met})
+    return found
+
+
 def check_bars(bars: Sequence[Bar], results: Mapping[str, Any]) -> None:
     """BarNotMet, saying what was reached, unless every bar is met."""
     missed = []

@@ -106,7 +106,9 @@ def _guarded(args: list[str], debug: bool) -> int:
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx is not None else "fenchel"
             sentence = error.format_message().rstrip(".")
-            return failed(f"{sentence}; see '{where} --help'", USAGE)
+            see = f"see '{where} --help'"
+            join = f" S{see[1:]}" if sentence.endswith("?") else f"; {see}"
+            return failed(f"{sentence}{join}", USAGE)
         except click.ClickException as error:
             return failed(error.format_message(), USAGE)
         except (click.Abort, KeyboardInterrupt, Interrupted):

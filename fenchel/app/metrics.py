@@ -9,6 +9,7 @@ classes and one number of each. Where a metric is not defined it is NaN, and its
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -112,7 +113,7 @@ class Tally:
             raise BadData("no row has a target: there is nothing to judge by")
         if self.task.kind == "number":
             return _residuals(true, said, level)
-        ask, two = _Ask(level), self.task.kind == "two classes"
+        ask, two = _Ask(level, self.task), self.task.kind == "two classes"
         curve = self.curve
         if curve is not None:
             ask.of("auc", lambda: curve_auc(curve, level))
@@ -142,8 +143,8 @@ class Tally:
 class _Ask:
     """Metrics one after the other; one that these rows do not define says why."""
 
-    def __init__(self, level: float) -> None:
-        self.level = level
+    def __init__(self, level: float, task: Task) -> None:
+        self.level, self.task = level, task
         self.found: dict[str, Any] = {}
 
     def of(self, name: str, metric: Callable[[], float]) -> None:
@@ -152,10 +153,14 @@ class _Ask:
             try:
                 self.found[name] = metric()
             except (ValueError, UndefinedMetricWarning) as why:
-                reason = str(why).splitlines()[0]
+                reason = re.sub(r"\bclass (\d+)\b", self._named, str(why).splitlines()[0])
                 self.found[name] = Estimate(
                     math.nan, math.nan, math.nan, level=self.level, method=reason
                 )
+
+    def _named(self, found: re.Match[str]) -> str:
+        code, classes = int(found[1]), self.task.classes
+        return f"class '{classes[code]}'" if code < len(classes) else found[0]
 
     def ordered(self, task: Task) -> dict[str, Any]:
         return {name: self.found[name] for name in NAMES[task.kind] if name in self.found}
@@ -185,7 +190,7 @@ def constants(task: Task, y: NDArray[Any]) -> dict[str, float]:
         "accuracy": float(share.max()),
         "balanced_accuracy": 1.0 / len(held),
         "mcc": 0.0,
-        "log_loss": float(-(held * np.log(held)).sum()),
+        "log_loss": 0.0 - float((held * np.log(held)).sum()),
     }
     spread = 1.0 - float(held @ held)
     if task.kind == "several classes":

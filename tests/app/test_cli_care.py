@@ -259,3 +259,21 @@ def test_target_and_drop_exclude_each_other():
 
 def test_figures_are_there_by_import():
     assert fenchel.show.roc and fenchel.testing.check_loss
+
+
+def test_bars_are_in_the_document_and_classes_have_names(room, done):
+    done["fit"].fine()
+    one = frame().filter(pl.col("y") == "no")
+    one.write_csv(room / "one.csv")
+    jobs = [
+        ("score", "m.fen", "t.csv", "--json", "--require", "auc>=0.5", "--require", "accuracy>2"),
+        ("score", "m.fen", "one.csv", "--json"),
+        ("fit", "t.csv", "--sed", "1"),
+    ]
+    bars, alone, option = together(jobs, room, room / "bars")
+    assert bars.code == 1
+    first, second = bars.document()["bars"]
+    assert first["met"] and first["bar"] == "auc >= 0.5" and not second["met"]
+    assert 0.5 < second["reached"] < 1.0
+    assert "class 'yes'" in alone.document()["metrics"]["recall"]["method"]
+    assert option.failed(2).endswith(" 'fenchel fit --help'") and "?;" not in option.err

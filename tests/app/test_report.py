@@ -187,10 +187,10 @@ def test_a_table_without_a_target_has_no_model_file(tmp_path):
 def test_tables_that_cannot_be_studied_are_refused_in_one_sentence():
     x = np.arange(30.0)
     few = pl.DataFrame({"x": x[:14], "y": ["a"] * 7 + ["b"] * 7})
-    with pytest.raises(BadData, match="has 7 rows, and a report takes at least 8 of each"):
+    with pytest.raises(BadData, match="has 7 rows, and at least 8 of each"):
         build(reports.source(few), Options(target="y"))
     short = pl.DataFrame({"x": x[:12], "y": x[:12] ** 2})
-    with pytest.raises(BadData, match="takes at least 20"):
+    with pytest.raises(BadData, match="at least 20 are needed"):
         build(reports.source(short), Options(target="y"))
     fine = pl.DataFrame({"x": x, "y": x % 2})
     for wrong in ({"test_share": 0.0}, {"alpha": 1.5}, {"cost_fp": -1.0}, {"seed": -1}):

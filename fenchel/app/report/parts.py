@@ -82,8 +82,8 @@ def parted(frame: pl.DataFrame, task: Task, test_share: float, seed: int) -> Par
     strata = None
     if task.kind == "number" and kept.height < LEAST_OF_NUMBER:
         raise BadData(
-            f"the table has {_rows(kept.height)} with a target, and a report takes at least "
-            f"{LEAST_OF_NUMBER}: give it more rows"
+            f"the table has {_rows(kept.height)} with a target, and at least {LEAST_OF_NUMBER} are "
+            "needed to compare models: give it more rows"
         )
     if task.kind != "number":
         strata = task.codes(kept)
@@ -124,8 +124,9 @@ def _without_rare(
     if len(task.classes) - len(rare) < 2:
         name, count = rare[0]
         raise BadData(
-            f"the class '{name[:60]}' of the target '{task.target}' has {_rows(count)}, and a "
-            f"report takes at least {LEAST_OF_CLASS} of each of two classes: give it more rows"
+            f"the class '{name[:60]}' of the target '{task.target}' has {_rows(count)}, and "
+            f"at least {LEAST_OF_CLASS} of each of two classes are needed to compare models: "
+            "give it more rows"
         )
     good = ~few[codes]
     kept = kept.filter(pl.Series(good))

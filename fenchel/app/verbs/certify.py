@@ -51,7 +51,7 @@ def command(
       fenchel certify model.fen train.csv --require "gap<=1e-6"
       fenchel certify model.fen train.csv --test test.csv --require "error.high<=0.05"
     """
-    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.verbs.told import opened_model
 
     bars = parse_bars(require, _NAMES)
@@ -79,6 +79,7 @@ def command(
         document = _document(model_file, held, rows, proof, reason, stored)
         document["bounds"] = None if bounds is None else _bounds_entry(bounds, of)
         document["no_bounds"] = None if bounds is not None else why
+        document["bars"] = bar_entries(bars, results)
         say_json(document)
     else:
         _words(rows, proof, reason, stored)

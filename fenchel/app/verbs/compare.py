@@ -62,7 +62,7 @@ def command(
     """
     from dataclasses import replace
 
-    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.models import SCORING
     from fenchel.app.report.contest import contest
     from fenchel.app.report.parts import effort, sampled
@@ -113,6 +113,7 @@ def command(
                     "score": baseline.mean(level=level),
                     "folds": baseline.test["score"],
                 },
+                "bars": bar_entries(bars, results),
             }
         )
     else:

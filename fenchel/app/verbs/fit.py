@@ -163,7 +163,8 @@ def _verdict(
     from fenchel.app.verbs.told import say_metrics, task_words
 
     task, (rows, columns) = data.task, data.X.shape
-    say(f"{data.source.name}: {rows} rows, {columns} columns encoded; {task_words(task)}")
+    said = f"{rows:,} rows, {columns} column{'s' if columns != 1 else ''} encoded"
+    say(f"{data.source.name}: {said}; {task_words(task)}")
     if judged is not None and data.test is not None:
         say(f"judged by {data.test.height} rows kept apart:")
         say_metrics(task, judged, data.task.codes(data.test))

@@ -95,7 +95,7 @@ def command(
     """
     import shlex
 
-    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.metrics import NAMES
     from fenchel.app.report.build import Options, build
     from fenchel.app.training import asked_task, of_table
@@ -129,7 +129,8 @@ def command(
     step("writing")
     paths = [str(path) for path in report.write(out)]
     if as_json:
-        say_json({"verb": "report", "files": paths, **report.numbers})
+        reached = bar_entries(bars, _results(report))
+        say_json({"verb": "report", "files": paths, "bars": reached, **report.numbers})
     else:
         if not quiet:
             for line in (*source.notes, *report.task.notes):

@@ -41,7 +41,7 @@ def command(
       fenchel score model.fen test.csv
       fenchel score model.fen test.parquet --require "auc.low>=0.9" --require "recall>=0.8"
     """
-    from fenchel.app.bars import check_bars, parse_bars
+    from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.metrics import NAMES
     from fenchel.app.table.encode import Surprises
     from fenchel.app.verbs.predict import tell_notes
@@ -74,6 +74,7 @@ def command(
                 "rows_without_target": left_out,
                 "metrics": judged,
                 "notes": told,
+                "bars": bar_entries(bars, judged),
             }
         )
     else:
