@@ -46,7 +46,7 @@ def decision_boundary(
     codes : array of shape (n,)
         Codes of their true classes.
     sure : array of shape (h, g), optional
-        How sure the model is, from 0 to 1: the darker.
+        How sure the model is, from 0 to 1: the stronger its colour.
     labels : sequence of K names, optional
     names : (across, up)
         What the columns are called.
@@ -80,7 +80,7 @@ def decision_boundary(
         title=title or f"Decision boundary in {plain(names[0])} and {plain(names[1])}",
         notes=[
             "Ground: the predicted class"
-            + (", darker where it is surer." if sure is not None else "."),
+            + (", stronger where it is surer." if sure is not None else "."),
             "Circles: rows of each class, counted in cells.",
         ],
         width=width,

@@ -34,7 +34,7 @@ def estimated(value: float) -> str:
     if not -4 <= places <= 8:
         return f"{float(value):.4g} [{value.low:.4g}, {value.high:.4g}]"
     places = max(places, 0)
-    return f"{float(value):.{places}f} [{value.low:.{places}f}, {value.high:.{places}f}]"
+    return f"{float(value):z.{places}f} [{value.low:z.{places}f}, {value.high:z.{places}f}]"
 
 
 def level_of(value: Any) -> str:

@@ -37,7 +37,7 @@ def test_the_ground_is_the_prediction_everywhere():
 def test_surer_is_darker():
     sure = np.abs(SIDE[:, None] - 0.3 * SIDE)
     chart = show.decision_boundary(SIDE, SIDE, SAID, POINTS, CODES, sure=sure)
-    assert "darker where it is surer" in notes(chart)
+    assert "stronger where it is surer" in notes(chart)
     for rows in parts(chart, "i", "e", "j", "s"):
         for row in rows:
             run = np.minimum(sure[int(row["j"]), int(row["i"]) : int(row["e"])], 1.0)
