@@ -270,7 +270,8 @@ def least_scatter(X, k):
 
     def scatter(labels):
         groups = [[i for i, c in enumerate(labels) if c == one] for one in set(labels)]
-        return sum(sum(apart[i][j] for i in g for j in g if i < j) / len(g) for g in groups)
+        pairs = [[apart[i][j] for i in g for j in g if i < j] for g in groups]
+        return sum(Fraction(sum(each), len(g)) for each, g in zip(pairs, groups, strict=True))
 
     # Clusters that stay empty are no help: of equal ones that with the most clusters is given.
     found = min(partitions(len(rows), k), key=lambda labels: (scatter(labels), -max(labels)))

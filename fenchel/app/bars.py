@@ -62,25 +62,30 @@ def parse_bars(texts: Sequence[str], known: Collection[str]) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-def bar_entries(bars: Sequence[Bar], results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The bars with what was reached, for JSON."""
+def judged(bars: Sequence[Bar], results: Mapping[str, Any]) -> list[tuple[Bar, float, bool]]:
+    """(bar, what was reached, whether that meets it); BadUsage for a result that is not there."""
     found = []
-    for bar in bars:
-        value = bar.value(results[bar.name]) if bar.name in results else math.nan
-        met = bool(_COMPARE[bar.sign](value, bar.limit))
-        found.append({"bar": str(bar), "reached": value, "met": met})
-    return found
-
-
-def check_bars(bars: Sequence[Bar], results: Mapping[str, Any]) -> None:
-    """BarNotMet, saying what was reached, unless every bar is met."""
-    missed = []
     for bar in bars:
         if bar.name not in results:
             there = ", ".join(results)
             raise BadUsage(f"--require asks for {bar.name}, and the results are {there}")
         value = bar.value(results[bar.name])
-        if not _COMPARE[bar.sign](value, bar.limit):  # NaN meets nothing
+        found.append((bar, value, bool(_COMPARE[bar.sign](value, bar.limit))))  # NaN meets nothing
+    return found
+
+
+def bar_entries(bars: Sequence[Bar], results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The bars with what was reached, for JSON."""
+    return [
+        {"bar": str(bar), "reached": value, "met": met} for bar, value, met in judged(bars, results)
+    ]
+
+
+def check_bars(bars: Sequence[Bar], results: Mapping[str, Any]) -> None:
+    """BarNotMet, saying what was reached, unless every bar is met."""
+    missed = []
+    for bar, value, met in judged(bars, results):
+        if not met:
             reached = "has no value" if math.isnan(value) else f"is {value:.6g}"
             end = f".{bar.end}" if bar.end else ""
             missed.append(f"{bar.name}{end} {reached}, and {bar} was required")

@@ -202,7 +202,7 @@ CLUSTERS: tuple[Entry, ...] = (
     Entry(
         "k-means",
         _of("sklearn.cluster", "KMeans", n_init=4),
-        {"n_clusters": list(range(1, 9))},
+        {"n_clusters": list(range(1, 11))},
         "k-means",
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from fenchel.app.fault import BadUsage
 
-_MODEL = b"PK"  # how a model file begins
+_MODEL = b"PK", b"manifest.json"  # how a model file begins, and what its first part is called
 
 
 def check_place(out: str, inputs: Iterable[str | None] = (), *, model: bool = False) -> None:
@@ -25,8 +25,8 @@ def check_place(out: str, inputs: Iterable[str | None] = (), *, model: bool = Fa
     check_folder(os.path.dirname(out) or ".", out)
     if model and os.path.isfile(out):
         with open(out, "rb") as file:
-            start = file.read(len(_MODEL))
-        if start and start != _MODEL:
+            start = file.read(64)
+        if start and not (start.startswith(_MODEL[0]) and _MODEL[1] in start):
             raise BadUsage(
                 f"{out} is there already and is no model file: name another with -o, or remove it"
             )

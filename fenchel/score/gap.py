@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fenchel.score.estimate import is_whole
 from fenchel.score.groups import Floats
-from fenchel.score.scatter import apart
+from fenchel.score.scatter import Cloud, apart
+
+CLEAR = 5.0  # errors that a step must be above
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,9 @@ class GapStatistic:
     gap : log reference - log scatter
     error : standard error of the gap, from the drawn rows
     labels : of the rows, for each number of clusters
-    chosen : the smallest number with gap(k) ≥ gap(k+1) - error(k+1), else that of the largest gap
+    chosen : the number that the gap speaks for
+    is_clear : whether it speaks for any; if not, it grows up to the last number that was tried, as
+        with outliers or more clusters than those, and `chosen` is that of the largest gap
 
     Examples
     --------
@@ -33,8 +38,9 @@ class GapStatistic:
     >>> from sklearn.datasets import load_iris
     >>> from fenchel import gap_statistic
     >>> X = load_iris().data[:, 2:]
-    >>> gap_statistic(KMeans(n_init=4, random_state=0), X, range(1, 6)).chosen
-    3
+    >>> found = gap_statistic(KMeans(n_init=4, random_state=0), X, range(1, 7))
+    >>> found.chosen, found.is_clear
+    (3, True)
     """
 
     counts: tuple[int, ...]
@@ -44,6 +50,7 @@ class GapStatistic:
     error: Floats
     labels: tuple[Any, ...]
     chosen: int
+    is_clear: bool
 
 
 def gap_statistic(
@@ -61,8 +68,10 @@ def gap_statistic(
 
     with W the scatter within the clusters and W* that of rows drawn evenly from the box around the
     rows along their principal axes, so often as `draws` says; its error is the deviation of
-    log W* times √(1 + 1/draws). Rows that fall into no clusters gain by a division no more than
-    evenly drawn ones do, and then one cluster is chosen.
+    log W* times √(1 + 1/draws). The first k with gap(k) ≥ gap(k+1) - error(k+1) is chosen, unless
+    a later k that meets the condition stands a clear step above it: five errors above gap(k-1) and
+    above the first one's gap, as where clusters lie in clusters. Rows that fall into no clusters
+    mostly choose one.
 
     Parameters
     ----------
@@ -84,46 +93,62 @@ def gap_statistic(
     Tibshirani, Walther and Hastie, Estimating the number of clusters in a data set via the gap
     statistic, J. R. Stat. Soc. B 63 (2001).
     """
-    rows = np.asarray(X, dtype=np.float64)
-    tried = tuple(int(k) for k in counts)
-    if rows.ndim != 2 or not tried or tried[0] < 1 or np.any(np.diff(tried) <= 0):
-        raise ValueError("X must have rows and columns, and counts must increase from 1 or more")
+    tried = tuple(counts)
+    if not tried or not all(map(is_whole, tried)) or tried[0] < 1 or np.any(np.diff(tried) <= 0):
+        raise ValueError(f"counts must be whole numbers that increase from 1 or more, got {tried}")
+    if not is_whole(draws) or draws < 2:
+        raise ValueError(f"draws must be a whole number, 2 or more to have an error, got {draws!r}")
+    cloud = Cloud(X)
+    rows = cloud.rows
     if tried[-1] > len(rows):
         raise ValueError(f"{tried[-1]} clusters need as many rows, and there are {len(rows)}")
-    if draws < 2:
-        raise ValueError(f"draws must be at least 2 to have an error, got {draws}")
     rng = np.random.default_rng(random_state)
-    _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-    turned = (rows - rows.mean(axis=0)) @ axes.T
+    _, _, axes = np.linalg.svd(rows, full_matrices=False)
+    turned = rows @ axes.T
     low, high = turned.min(axis=0), turned.max(axis=0)
     found = [_walk(estimator, rows, tried, parameter)]
     for _ in range(draws):
-        found.append(_walk(estimator, rng.uniform(low, high, turned.shape), tried, parameter))
+        drawn = rng.uniform(low, high, turned.shape) @ axes
+        found.append(_walk(estimator, drawn, tried, parameter))
     scatter = np.array([values for values, _ in found])
     # Where all rows of a cluster are one point nothing is left, and a logarithm needs something.
     least = np.finfo(np.float64).tiny + np.finfo(np.float64).eps * scatter.max()
     logs = np.log(np.maximum(scatter, least))
     gap = logs[1:].mean(axis=0) - logs[0]
     error = logs[1:].std(axis=0) * np.sqrt(1.0 + 1.0 / draws)
-    enough = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
-    place = int(enough[0]) if enough.size else int(gap.argmax())
+    place, is_clear = _chosen(gap, error, scatter[0] <= least)
     return GapStatistic(
-        counts=tried,
-        scatter=scatter[0],
-        reference=np.exp(logs[1:].mean(axis=0)),
+        counts=tuple(int(k) for k in tried),
+        scatter=np.array([cloud.outside(value) for value in scatter[0]]),
+        reference=np.array([cloud.outside(value) for value in np.exp(logs[1:].mean(axis=0))]),
         gap=gap,
         error=error,
         labels=found[0][1],
-        chosen=tried[place],
+        chosen=int(tried[place]),
+        is_clear=is_clear,
     )
+
+
+def _chosen(gap: Floats, error: Floats, done: Any) -> tuple[int, bool]:
+    """The place of the number that speaks for itself, and whether one does.
+
+    Where nothing is left to gain (`done`), a number needs no successor to be compared with.
+    """
+    good = np.append(gap[:-1] >= gap[1:] - error[1:], len(gap) == 1) | done
+    if not good.any():
+        return int(gap.argmax()), False
+    first = int(good.argmax())
+    step = np.append(0.0, np.diff(gap))
+    above = good & (np.minimum(step, gap - gap[first]) > CLEAR * error)
+    return int(np.where(above, gap, -np.inf).argmax()) if above.any() else first, True
 
 
 def _walk(
     estimator: Any, rows: Floats, counts: tuple[int, ...], parameter: str
 ) -> tuple[Floats, tuple[Any, ...]]:
-    """The scatter within so many clusters, each no more than with fewer, and the clusters."""
+    """The scatter within so many clusters, and the clusters."""
     labels = tuple(
         clone(estimator).set_params(**{parameter: count}).fit_predict(rows) for count in counts
     )
-    left = (apart(rows, one) for one in labels)
+    left = (apart(rows, one)[0] for one in labels)
     return np.array([float(np.sum(one * one)) for one in left]), labels

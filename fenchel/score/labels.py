@@ -76,7 +76,7 @@ def column(values: Any, what: str) -> NDArray[Any]:
 
 def _scores(score: Any, n: int) -> NDArray[np.float64]:
     values = _one_column(score)
-    if values.dtype.kind == "O" and (missing := _missing(values)).any():
+    if values.dtype.kind == "O" and (missing := missing_of(values)).any():
         row = int(missing.argmax())
         raise ValueError(f"score is {values[row]!r} in row {row}: drop the row or score it")
     if values.dtype.kind not in "biuf":
@@ -116,7 +116,7 @@ def _one_column(score: Any) -> NDArray[Any]:
 
 
 def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[np.bool_]:
-    if labels.dtype.kind in "fO" and (bad := _missing(labels)).any():
+    if labels.dtype.kind in "fO" and (bad := missing_of(labels)).any():
         row = int(bad.argmax())
         what = "NaN" if isinstance(labels[row], float) else repr(labels[row])
         raise ValueError(f"y is {what} in row {row}: a row without a label has no class; drop it")
@@ -154,7 +154,7 @@ def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[
     )
 
 
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def missing_of(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Which labels are none: NaN, None, and what pandas calls NA, which equals nothing."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from fenchel.data.arrays import host
 from fenchel.score.binomial import upper_bound
 from fenchel.score.estimate import check_share, is_number
 from fenchel.score.labels import column
+from fenchel.score.rounding import DOWN, UP, percent, rounded
 
 Floats = NDArray[np.float64]
-UP, DOWN = (Context(prec=3, rounding=way) for way in (ROUND_CEILING, ROUND_FLOOR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class RiskCertificate:
         sure = f"with probability at least {_sure(self.delta)}"
         e = self.error
         lines = [
-            f"The model errs on {e.errors} of {e.n} test rows ({_percent(e.rate)}); {sure} over "
-            f"the draw of these rows, its error rate is at most {_percent(e.upper, UP)}."
+            f"The model errs on {e.errors} of {e.n} test rows ({percent(e.rate)}); {sure} over "
+            f"the draw of these rows, its error rate is at most {percent(e.upper, UP)}."
         ]
         for of, called, side in (
             (self.false_positive, 1, "false positive"),
@@ -114,7 +114,7 @@ class RiskCertificate:
                 true, name = self.classes[1 - called], self.classes[called]
                 lines.append(
                     f"Of {of.n} rows of class {true!r} it puts {of.errors} into class {name!r}; "
-                    f"{sure}, its {side} rate is at most {_percent(of.upper, UP)}."
+                    f"{sure}, its {side} rate is at most {percent(of.upper, UP)}."
                 )
         lines.append(
             "Each of these statements is true by itself with its probability, if the test rows "
@@ -315,15 +315,15 @@ def _share(n: int, delta: float) -> float:
 
 def _calibrated(c: Calibration, sure: str) -> tuple[str, ...]:
     known = c.best_risk > _least(c.loss)
-    least = f"at least {_rounded(c.best_risk, DOWN)}" + (", as given," if known else "")
+    least = f"at least {rounded(c.best_risk, DOWN)}" + (", as given," if known else "")
     lines = [
         f"The model was fitted with the calibrated loss φ = {c.loss}: its error R(f) exceeds the "
         "error R* of the best rule that exists by at most ψ⁻¹(R_φ(f) − R_φ*), where R_φ is the "
         "expected loss and R_φ* the least of any score (Bartlett, Jordan and McAuliffe 2006).",
         f"The mean loss on the test rows is {c.risk:.4g}, an estimate of R_φ(f); {sure}, the score "
         f"cut to [−{c.cut:.3g}, {c.cut:.3g}], which decides alike, has an expected loss of at most "
-        f"{_rounded(c.upper, UP)}, and R_φ* is {least} so that R(f) − R* is at most "
-        f"{_percent(c.excess, UP)}.",
+        f"{rounded(c.upper, UP)}, and R_φ* is {least} so that R(f) − R* is at most "
+        f"{percent(c.excess, UP)}.",
     ]
     if not known:
         lines.append(
@@ -331,13 +331,13 @@ def _calibrated(c: Calibration, sure: str) -> tuple[str, ...]:
             "the better bound; a lower bound of R_φ*, given as best_risk, can sharpen this one."
         )
     if c.gap is not None and c.gap_cost is not None:
-        gap = _rounded(c.gap, UP)
+        gap = rounded(c.gap, UP)
         lines.append(
             f"The training objective is proved to be within ρ = {gap} of its minimum, on the scale "
             "of a mean loss. If every training row had the same weight, a bound a of "
             "R_φ(f) − R_φ* by uniform convergence, made for the exact minimiser, is a + ρ for this "
             "fit, and ψ⁻¹(a + ρ) ≤ ψ⁻¹(a) + ψ⁻¹(ρ): unfinished optimisation adds at most ψ⁻¹(ρ) = "
-            f"{_percent(c.gap_cost, UP)} to such a bound of its excess error."
+            f"{percent(c.gap_cost, UP)} to such a bound of its excess error."
         )
     return tuple(lines)
 
@@ -345,17 +345,6 @@ def _calibrated(c: Calibration, sure: str) -> tuple[str, ...]:
 def _least(loss: Margin) -> float:
     """inf φ = −φ*(0)."""
     return 0.0 - float(loss.phi_star(np.zeros(1))[0])
-
-
-def _rounded(value: float, rounding: Context | None = None) -> str:
-    """Three digits; an upper bound is rounded up and a lower one down, to stay true when quoted."""
-    if rounding is None or not math.isfinite(value):
-        return f"{value:.3g}"
-    return f"{float(rounding.create_decimal(repr(value))):.3g}"
-
-
-def _percent(share: float, rounding: Context | None = None) -> str:
-    return _rounded(float(100 * Decimal(repr(share))), rounding) + " %"
 
 
 def _sure(delta: float) -> str:

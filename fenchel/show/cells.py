@@ -27,7 +27,11 @@ def colours(k: int) -> list[str]:
 def side(title: str, name: str, ends: Ends) -> dict[str, Any]:
     """Title, scale and axis of a column; its name is drawn, and no part of what marks tell."""
     scale = alt.Scale(domain=rounded(ends, ends[1] - ends[0]).tolist(), nice=False, zero=False)
-    return {"title": title, "scale": scale, "axis": alt.Axis(title=name, grid=False, tickCount=5)}
+    # Plain digits, but where they would be nothing but zeros.
+    plain = 1e-4 < ends[1] - ends[0] < 1e8
+    digits = alt.Undefined if plain else ".3~g"
+    axis = alt.Axis(title=name, grid=False, tickCount=5, format=digits)
+    return {"title": title, "scale": scale, "axis": axis}
 
 
 def place(index: str, ends: Ends, cells: int) -> str:

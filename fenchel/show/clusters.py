@@ -8,6 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from fenchel.score.rounding import DOWN
+from fenchel.score.rounding import rounded as bounded
 from fenchel.show.cells import MOST, colours
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded, table
@@ -91,7 +93,7 @@ def elbow(
         )
         said = f"{chosen} clusters leave {percent(left[at] / whole)} of the scatter"
         if chosen == 1:
-            said = "One cluster: no division gains more than chance"
+            said = "One cluster: no other number stands out"
     words = {GREY: "Grey, dashed: rows drawn evenly.", ORANGE: "Orange: no clustering is below."}
     return framed(
         layers,
@@ -161,7 +163,7 @@ def restarts(
         rule = alt.Chart(records(y=rounded([float(bound)], span)))
         line = rule.mark_rule(color=ORANGE, strokeWidth=1.6, strokeDash=[2])
         layers.append(line.encode(y=alt.Y("y:Q", **y)))
-        notes = [f"Orange: no clustering is below {number(bound, 4)}."]
+        notes = [f"Orange: no clustering is below {bounded(float(bound), DOWN)}."]
     said = f"{same} of {len(found)} starts came to the best objective"
     return framed(layers, title=title or said, notes=notes, width=width, height=height)
 

@@ -48,6 +48,12 @@ def room(tmp_path_factory):
     wrong.write_csv(place / "wrong.csv")
     frame().select("x2", "c", "y").write_csv(place / "less.csv")
     (place / "other.txt").write_text("my notes")
+    np.savez(place / "archive.npz", a=np.arange(9))
+    (place / "archive.npz").rename(place / "archive.xlsx")
+    (place / "place").mkdir()
+    frame().write_csv(place / "place" / "report.json")
+    (place / "taken" / "report.html").mkdir(parents=True)
+    frame().select("x1", "x2").write_csv(place / "less2.csv")
     os.symlink(place / "t.csv", place / "link.csv")
     return place
 
@@ -72,6 +78,10 @@ JOBS = {
     "set and tune": ("fit", "t.csv", "--target", "y", "--tune", "--set", "C=1"),
     "folds": ("compare", "t.csv", "--target", "y", "--folds", "100", "--model", "logistic"),
     "cost": ("report", "t.csv", "--target", "y", "--cost-fp", "-1"),
+    "over archive": ("fit", "t.csv", "--target", "y", "-o", "archive.xlsx"),
+    "report over table": ("report", "place/report.json", "-o", "place"),
+    "report into": ("report", "t.csv", "--target", "y", "-o", "taken"),
+    "bar without target": ("report", "less2.csv", "--require", "auc>=0.5", "-o", "bar"),
     "unpenalised": ("fit", "t.csv", "--target", "y", "--set", "C=inf"),
 }
 
@@ -86,7 +96,13 @@ def test_what_is_read_is_never_written(done, room):
     for job in ("over table", "over link", "fit over table"):
         assert "is the file that is read: name another with -o" in done[job].failed(2), job
     assert (room / "t.csv").read_text().startswith("x1,x2,")
-    assert "is no model file" in done["fit over notes"].failed(2)
+    for job in ("fit over notes", "over archive"):
+        assert "is no model file" in done[job].failed(2)
+    assert "report.json is the file that is read" in done["report over table"].failed(2)
+    assert (room / "place" / "report.json").read_text().startswith("x1,x2,")
+    assert "it is a folder" in done["report into"].failed(2)
+    assert "the table has no target" in done["bar without target"].failed(2)
+    assert not (room / "bar").exists()
     assert (room / "other.txt").read_text() == "my notes"
     done["fit again"].fine()
 
@@ -147,6 +163,10 @@ def test_a_model_file_takes_the_raw_table(done, room):
         assert held.predict(other).equals(said)
     with pytest.raises(BadData, match="no column 'x1'"):
         held.predict(table.drop("x1"))
+    with pytest.raises(BadData, match="no rows"):
+        held.predict(table.head(0))
+    with pytest.warns(UserWarning, match="column 'x1': 200 cells not what the column holds"):
+        held.predict(table.with_columns(pl.lit("hello").alias("x1")))
     fenchel.save(fenchel.load(room / "m.fen"), room / "bare.fen")
     with pytest.raises(ModelFileError, match="no encoder"):
         fenchel.open_model(room / "bare.fen").predict(table)
@@ -277,3 +297,22 @@ def test_bars_are_in_the_document_and_classes_have_names(room, done):
     assert 0.5 < second["reached"] < 1.0
     assert "class 'yes'" in alone.document()["metrics"]["recall"]["method"]
     assert option.failed(2).endswith(" 'fenchel fit --help'") and "?;" not in option.err
+
+
+def test_nothing_of_the_folder_it_is_called_in_is_run(room, tmp_path):
+    trap = 'open("struck", "w").write("x")\n'
+    for name in ("vl_convert.py", "altair.py", "polars.py"):
+        (tmp_path / name).write_text(trap)
+    frame(40).drop("price").write_csv(tmp_path / "t.csv")
+    # As the console script does it: the current folder is no place to import from.
+    script = "from fenchel.app.cli import run; raise SystemExit(run(['report', 't.csv', '-q']))"
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        cwd=tmp_path,
+        env=surroundings(),
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert found.returncode == 0, found
+    assert not (tmp_path / "struck").exists()

@@ -76,11 +76,11 @@ def test_tables_of_any_hand_are_fitted_alike(done, name, note):
 
 def test_columns_that_say_nothing_are_left_out_and_named(done):
     assert "column 'e' is left out: no row has a value" in done["empty_column.csv"].err
-    assert "1 columns encoded" in done["empty_column.csv"].fine()
+    assert "1 column encoded" in done["empty_column.csv"].fine()
 
 
 def test_ten_thousand_categories(done):
-    assert "columns encoded" in done["categories.csv"].fine()
+    assert "1 column encoded" in done["categories.csv"].fine()
 
 
 def test_names_that_steer_a_terminal_are_only_shown(done):

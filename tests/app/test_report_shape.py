@@ -19,6 +19,7 @@ from fenchel.app.models import CLUSTERS
 from fenchel.app.report import loose
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.clusters import clustered
+from fenchel.score.scatter import Cloud
 
 X = StandardScaler().fit_transform(load_wine().data)
 
@@ -28,7 +29,7 @@ def severities(report) -> dict[str, str]:
 
 
 def test_the_clusters_are_the_cultivars_and_their_numbers_are_right():
-    found = clustered(CLUSTERS[0], X, 0)
+    found = clustered(CLUSTERS[0], X, Cloud(X), 0)
     assert found.count == 3
     assert adjusted_rand_score(load_wine().target, found.labels) > 0.85
     assert np.all(np.diff(np.bincount(found.labels)) <= 0)  # the largest is the first
@@ -79,7 +80,7 @@ def test_rows_without_clusters_are_not_divided():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(rng.normal(size=(300, 5)), schema=list("abcde"))
     report = build(reports.source(frame), Options())
-    assert "one cluster, no division gains" in report.verdict()[2]
+    assert "one cluster, no number up to 10 stands out" in report.verdict()[2]
     assert severities(report)["S2"] == "info" and "S3" not in severities(report)
     assert set(report.figures) == {"elbow_0", "embedding_0", "scree_0"}
     assert "like all rows" in report.html()
@@ -140,7 +141,28 @@ def test_a_sample_of_a_large_table_is_said_and_the_same(monkeypatch):
     assert first == second and told[0].figures == told[1].figures
     (found,) = first["clusterings"]
     assert "A sample of 2,500 rows was looked at." in told[0].html()
+    assert "of 3,000 rows a sample of 2,500 was looked at" in told[0].verdict()
     assert found["rows"] == 2500 and found["chosen_on"] == 2000 and found["chosen"] == 3
+
+
+def test_rare_levels_and_outliers_are_no_clusters():
+    rng = np.random.default_rng(0)
+    levels = rng.choice([f"level {k}" for k in range(400)], 2000)
+    frame = pl.DataFrame({"level": levels, "x": rng.normal(size=2000)})
+    far = np.append(rng.normal(size=99), 1e9)
+    for table in (frame, pl.DataFrame({"far": far, "y2": rng.normal(size=100)})):
+        report = build(reports.source(table), Options())
+        assert report.numbers["shape"]["clusterings"][0]["chosen"] == 1
+        assert severities(report)["S2"] == "info"
+    assert severities(report)["D7"] == "warning"
+
+
+def test_bounds_are_rounded_down():
+    report = reports.bottles()
+    (found,) = report.numbers["shape"]["clusterings"]
+    said = float(report.verdict()[2].rpartition("less than ")[2].removesuffix(" %"))
+    proved = 100 * found["left"]["value"] * (1.0 - found["certificate"]["relative_gap"])
+    assert proved - 0.1 <= said <= proved
 
 
 def test_models_that_need_a_target_are_refused():

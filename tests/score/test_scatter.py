@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import oracles_score as oracles
 import pytest
@@ -13,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
 
 from fenchel import certify_clusters, certify_projection, gap_statistic
-from fenchel.score.scatter import scatter_bounds, scatter_spectrum
+from fenchel.score.scatter import Cloud
 
 EPS = np.finfo(np.float64).eps
 
@@ -26,6 +28,8 @@ def cloud(seed: int, kind: str, n: int = 7, d: int = 2) -> np.ndarray:
         "far": X + 1e8,
         "large": 1e150 * X,
         "small": 1e-150 * X,
+        "squares are denormal": 1e-162 * X,
+        "denormal": 1e-310 * X,
         "float32": X.astype(np.float32),
         "repeated": X[rng.integers(3, size=n)],
         "line": X[:, :1] * np.ones(d),
@@ -37,7 +41,7 @@ def cloud(seed: int, kind: str, n: int = 7, d: int = 2) -> np.ndarray:
 
 KINDS = [
     *("plain", "far", "large", "small", "float32", "repeated", "line", "constant"),
-    *("columns of other scales", "wide"),
+    *("columns of other scales", "wide", "squares are denormal", "denormal"),
 ]
 
 
@@ -50,8 +54,9 @@ def test_no_clustering_is_below_the_bound(kind, k):
         found = certify_clusters(X, labels)
         # The oracle is a ratio of whole numbers: exact.
         assert found.kind == "spectral" and found.bound <= best
-        assert scatter_bounds(X, k)[k - 1] <= best
-        assert found.value == pytest.approx(best, rel=1e-7, abs=found.floor)
+        held = Cloud(X)
+        assert held.bound(k - 1) <= best / Fraction(2) ** (2 * held.exponent)
+        assert found.value == pytest.approx(float(best), rel=1e-7, abs=found.floor)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from(KINDS))
@@ -97,8 +102,9 @@ def test_principal_components_are_proved():
         naive = np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2)
         assert proof.kind == "eigen" and proof.relative_gap <= 1e-6
         assert proof.value == pytest.approx(naive, rel=1e-6, abs=1e-12 * X.var(axis=0).sum())
-    values = scatter_spectrum(X)
-    assert values[:5] / 568 == pytest.approx(pca.explained_variance_[:5])
+    held = Cloud(X)
+    values = [held.outside(value) / 568 for value in held.values[:5]]
+    assert values == pytest.approx(pca.explained_variance_[:5])
 
 
 @given(st.integers(0, 10_000), st.sampled_from(KINDS))
@@ -122,11 +128,16 @@ def test_no_projection_is_below_the_bound(seed, kind):
     [
         (lambda: certify_clusters(np.eye(3), [0, 1]), "one for each of 3 rows"),
         (lambda: certify_clusters([[np.nan]], [0]), "NaN"),
+        (lambda: certify_clusters(np.eye(3), ["a", None, "b"]), "labels is None in row 1"),
+        (lambda: certify_clusters(np.eye(3), [0.0, np.nan, 1.0]), "labels is .*nan.* in row 1"),
         (lambda: certify_projection(np.eye(3), np.eye(2)), "3 columns"),
         (lambda: certify_projection(np.eye(2), [[np.inf, 0.0]]), "finite"),
         (lambda: gap_statistic(KMeans(), np.eye(3), [2, 1]), "increase"),
         (lambda: gap_statistic(KMeans(), np.eye(3), [1, 4]), "4 clusters need as many rows"),
         (lambda: gap_statistic(KMeans(), np.eye(3), [1, 2], draws=1), "draws"),
+        (lambda: gap_statistic(KMeans(), np.eye(3), [1, 2], draws=2.5), "draws"),
+        (lambda: gap_statistic(KMeans(), np.eye(3), [1.5, 2.5]), "whole numbers"),
+        (lambda: gap_statistic(KMeans(), [[np.nan], [1.0]], [1]), "NaN"),
     ],
 )
 def test_faults_are_named(call, said):
@@ -168,3 +179,43 @@ def test_points_that_repeat_leave_nothing():
     X = np.repeat([[0.0, 0.0], [1.0, 5.0]], 20, axis=0)
     found = gap_statistic(KMeans(n_init=2, random_state=0), X, (1, 2))
     assert found.scatter[1] == 0.0 and np.isfinite(found.gap).all() and found.chosen == 2
+
+
+def test_squares_beyond_the_floats():
+    """A value that no float holds is infinite, and the bound the largest float: still below."""
+    for top in (1e300, 1.5e308):
+        found = certify_clusters([[top], [0.0]], [0, 0])
+        assert found.value == np.inf and found.bound == np.finfo(np.float64).max
+        assert certify_projection([[top, 0.0], [0.0, top]], [[1.0, 0.0]]).bound < np.inf
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e200])
+def test_the_scale_does_not_move_the_number_of_clusters(scale):
+    X = blobs([[0.0, 0.0], [6.0, 0.0]], 0)
+    estimator = KMeans(n_init=2, random_state=0)
+    first, found = (gap_statistic(estimator, s * X, (1, 2, 3)) for s in (1.0, scale))
+    assert found.chosen == first.chosen == 2
+    assert found.gap == pytest.approx(first.gap, rel=1e-6)
+    sparse_rows = gap_statistic(estimator, sparse.csr_array(X), (1, 2, 3))
+    assert np.array_equal(sparse_rows.gap, first.gap)
+
+
+def test_clusters_in_clusters_are_not_stopped_at():
+    """Eight corners of a cube: two, then four of them are shoulders of the gap."""
+    corners = [[a, b, c] for a in (0.0, 6.0) for b in (0.0, 6.0) for c in (0.0, 6.0)]
+    X = blobs(corners, 0, each=40)
+    found = gap_statistic(KMeans(n_init=4, random_state=0), X, range(1, 11))
+    assert found.chosen == 8 and found.is_clear
+
+
+def test_what_goes_on_to_grow_is_not_clear():
+    """Points that run away: each further cluster gains more than it does among even ones."""
+    X = np.geomspace(1.0, 1e30, 60)[:, None]
+    found = gap_statistic(KMeans(n_init=4, random_state=0), X, range(1, 7))
+    assert not found.is_clear and found.chosen == 6
+
+
+def test_means_of_many_clusters_take_no_loop():
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    found = certify_clusters(X, np.arange(20_000))
+    assert found.value == 0.0 and found.bound == 0.0

@@ -13,6 +13,7 @@ from fenchel.app.modelfile import container
 from fenchel.app.modelfile.container import Container
 from fenchel.app.modelfile.decode import Decoder
 from fenchel.app.modelfile.manifest import fields, named
+from fenchel.convex.certificate import warn_outside
 
 T = TypeVar("T")
 _STRAY = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -41,11 +42,17 @@ class ModelFile:
         import polars as pl
 
         from fenchel.app.answers import answers_of, prediction_frame
+        from fenchel.app.table.plan import Surprises
 
         if self.encoder is None or self.task is None:
             raise ModelFileError("the file holds no encoder of a table: use its model on arrays")
         frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-        answers = answers_of(self.model, self.encoder.transform(frame))
+        if not frame.height:
+            raise BadData("the table has no rows: there is nothing to predict")
+        surprises = Surprises()
+        answers = answers_of(self.model, self.encoder.transform(frame, surprises))
+        for line in surprises.sentences(loud=True):
+            warn_outside(line, UserWarning)
         return prediction_frame(self.task, self.model, answers)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.modelfile import save
 from fenchel.app.report.figures import Figure, figure_of_time, figures
-from fenchel.app.report.loose import look, loose_figures, loose_numbers
+from fenchel.app.report.loose import LEAST_ROWS, look, loose_figures, loose_numbers
 from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
 from fenchel.app.report.options import Options
 from fenchel.app.report.runtime import begin
@@ -131,7 +131,8 @@ def build(source: Source, options: Options | None = None) -> Report:
         raise BadUsage(f"'{options.target}' is both the target and left out: leave one out")
     seen = source.frame.drop(list(options.drop), strict=False)
     task = find_task(seen, options.target, options.kind)
-    begin()
+    if task.kind != "none" or source.frame.height >= LEAST_ROWS:
+        begin()
     if task.kind == "none":
         shape = look(source, task, options, clock)
         with clock.part("gathering numbers"):

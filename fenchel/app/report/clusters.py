@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.metrics import silhouette_samples
 
 from fenchel import show
@@ -15,7 +16,7 @@ from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.score.gap import GapStatistic, gap_statistic
-from fenchel.score.scatter import certify_clusters, scatter_bounds
+from fenchel.score.scatter import Cloud
 
 Floats = NDArray[np.float64]
 CHOICE_ROWS = 2000  # on which the number of clusters is chosen and silhouettes are taken
@@ -33,7 +34,7 @@ class Clustering:
     rows : the matrix that was clustered
     sample : the places of those rows by which the number was chosen
     gap, bounds : along the numbers of clusters that were tried, on the sample
-    starts : the scatter that each start came to, on all rows, with the chosen number
+    starts : the scatter that each start came to, on all rows, with the number that was taken
     labels : of the best start; cluster 0 is the largest
     silhouettes : of the sample; None for one cluster
     """
@@ -50,10 +51,17 @@ class Clustering:
 
     @property
     def count(self) -> int:
-        return self.gap.chosen
+        """The chosen number; one where no number stands out."""
+        return count_of(self.gap)
 
 
-def clustered(entry: Entry, X: Floats, seed: int) -> Clustering:
+def count_of(gap: GapStatistic) -> int:
+    """The number of clusters; one where the gap has its largest value at the last that was tried,
+    and so might grow without end."""
+    return gap.chosen if gap.is_clear else 1
+
+
+def clustered(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Clustering:
     """The number of clusters by the gap statistic, then the best of several starts."""
     ((parameter, tried),) = entry.grid.items()
     sample = np.arange(len(X))
@@ -64,17 +72,16 @@ def clustered(entry: Entry, X: Floats, seed: int) -> Clustering:
     counts = [k for k in tried if k <= max(most, 1)]
     base = entry.make().set_params(random_state=seed)
     gap = gap_statistic(base, some, counts, parameter=parameter, random_state=seed)
-    base.set_params(**{parameter: gap.chosen, "n_init": 1})
+    base.set_params(**{parameter: count_of(gap), "n_init": 1})
     found = [
-        np.asarray(
-            entry.make().set_params(**{**base.get_params(), "random_state": s}).fit_predict(X)
-        )
+        np.asarray(clone(base).set_params(random_state=s).fit_predict(X))
         for s in range(seed, seed + STARTS)
     ]
-    proofs = [certify_clusters(X, labels) for labels in found]
+    proofs = [cloud.clustered(labels) for labels in found]
     starts = np.array([proof.value for proof in proofs])
     best = int(starts.argmin())
     labels = _by_size(found[best])
+    small = cloud if len(some) == len(X) else Cloud(some)
     silhouettes = None
     if 1 < len(np.unique(labels[sample])) < len(sample):
         silhouettes = silhouette_samples(some, labels[sample])
@@ -83,7 +90,7 @@ def clustered(entry: Entry, X: Floats, seed: int) -> Clustering:
         rows=X,
         sample=sample,
         gap=gap,
-        bounds=scatter_bounds(some, gap.counts[-1])[np.array(gap.counts) - 1],
+        bounds=np.array([small.outside(small.bound(k - 1)) for k in gap.counts]),
         starts=starts,
         labels=labels,
         proof=proofs[best],
@@ -114,6 +121,7 @@ def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]
         "words": found.entry.words,
         "rows": len(found.rows),
         "chosen": found.count,
+        "is_clear": gap.is_clear,
         "chosen_on": len(found.sample),
         "tried": [
             {

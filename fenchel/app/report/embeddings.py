@@ -14,7 +14,7 @@ from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import proved, told, untold
 from fenchel.convex.certificate import Certificate
-from fenchel.score.scatter import certify_projection, scatter_spectrum
+from fenchel.score.scatter import Cloud
 
 Floats = NDArray[np.float64]
 TRUST_ROWS = 800  # whose neighbours are compared
@@ -28,7 +28,8 @@ class Embedding:
 
     Attributes
     ----------
-    spectrum : eigenvalues of the scatter of the rows, the largest first
+    spectrum : eigenvalues of the scatter of the rows, the largest first, in some unit
+    neighbours : how many rows trust and continuity were taken of
     dimensions, trust, continuity : along the numbers of dimensions that were tried
     points : the rows in two dimensions, or in one where there are no two
     axes : directions in the columns; None where the map is not linear
@@ -38,6 +39,7 @@ class Embedding:
     entry: Entry
     rows: Floats
     spectrum: Floats
+    neighbours: int
     dimensions: tuple[int, ...]
     trust: Floats
     continuity: Floats
@@ -46,7 +48,7 @@ class Embedding:
     proof: Certificate | None
 
 
-def embedded(entry: Entry, X: Floats, seed: int) -> Embedding:
+def embedded(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Embedding:
     """Every number of dimensions that is tried, and the plane."""
     ((parameter, tried),) = entry.grid.items()
     dimensions = tuple(r for r in tried if r <= min(X.shape[1], len(X) - 1)) or (1,)
@@ -67,13 +69,14 @@ def embedded(entry: Entry, X: Floats, seed: int) -> Embedding:
     return Embedding(
         entry=entry,
         rows=X,
-        spectrum=scatter_spectrum(X),
+        spectrum=cloud.values,
+        neighbours=len(some),
         dimensions=dimensions,
         trust=np.array(trust),
         continuity=np.array(continuity),
         points=points,
         axes=None if axes is None else np.asarray(axes),
-        proof=None if axes is None else certify_projection(X, axes),
+        proof=None if axes is None else cloud.projected(axes),
     )
 
 
@@ -87,6 +90,7 @@ def embedding_numbers(found: Embedding, names: tuple[str, ...]) -> dict[str, Any
         "name": found.entry.name,
         "words": found.entry.words,
         "rows": len(found.rows),
+        "neighbour_rows": found.neighbours,
         "held": told(sums[min(found.points.shape[1], len(sums)) - 1], DESCRIBED),
         "dimensions": [
             {

@@ -85,7 +85,9 @@ def figures(
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
     if "boundary" in whole:
-        whole["boundary"]["notes"] += " All other columns are at their mean."
+        whole["boundary"]["notes"] += " Rows in the outer 0.5 % of either column are not drawn."
+        if len(found.encoder.names) > 2:
+            whole["boundary"]["notes"] += " All other columns are at their mean."
     return whole
 
 

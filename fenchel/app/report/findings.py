@@ -28,6 +28,7 @@ def findings(numbers: Numbers) -> list[Finding]:
 def _data(numbers: Numbers) -> Iterator[Finding]:
     columns = numbers["columns"]
     missing = [one for one in columns if one["missing"] and one["kind"] != "empty"]
+    empty = any(one["kind"] == "empty" for one in columns)
     share = max((one["missing"] / max(one["rows"], 1) for one in missing), default=0.0)
     yield check(
         "D1",
@@ -36,7 +37,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         "warning" if share > 0.3 else "info",
         f"{len(missing)} of {len(columns)} columns have missing values, at most {share:.1%} of "
         f"the rows: {listed([one['name'] for one in missing])}.",
-        "No column has missing values.",
+        "No column has missing values" + (" but those that are empty." if empty else "."),
         "Filled values are guesses, and that a value is missing may itself tell something.",
         "Missing cells are filled and flagged by columns of their own; find out why they are "
         "missing if they are many.",
@@ -74,7 +75,9 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         bool(leaks),
         "problem",
         f"{listed([one['name'] for one in leaks])}: {leaks[0]['leak'] if leaks else ''}.",
-        "No column gives the target away by itself.",
+        "No column gives the target away by itself."
+        if numbers["task"]["target"] is not None
+        else "There is no target to give away.",
         "A column that tells the target by itself is often a consequence of it, unknown when a "
         "prediction is needed.",
         "Find out when the column is written; if it is after the fact, leave it out with --drop.",
@@ -86,7 +89,7 @@ def _data(numbers: Numbers) -> Iterator[Finding]:
         bool(far),
         "warning",
         f"A few cells are so far from the others that they alone make the spread: {listed(far)}.",
-        "No column is ruled by a few extreme cells.",
+        "No cell is ten thousand times farther out than almost all others.",
         "Scaled by such a spread, all other rows of the column look alike.",
         "Correct those cells, or empty them so that they count as missing.",
     )

@@ -29,6 +29,7 @@ from fenchel.app.table.profile import ColumnProfile, duplicate_rows, profile
 from fenchel.app.table.read import Source
 from fenchel.app.table.task import Task
 from fenchel.data.blocks import one_thread
+from fenchel.score.scatter import Cloud
 
 LEAST_ROWS = 10
 MOST_ROWS = 50_000
@@ -54,25 +55,27 @@ class Shape:
 
 def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
     """Profile and encode the columns, then look for clusters and axes."""
-    for name in options.models or ():
-        entry_named(task.kind, name)
+    if options.models:
+        entry_named(task.kind, options.models[0])  # says that every model needs a target
     with clock.part("reading columns"):
         profiles = profile(source.frame.drop(list(options.drop), strict=False), task)
     with clock.part("encoding"):
         if source.frame.height < LEAST_ROWS:
-            few = f"{source.frame.height} rows are too few, {LEAST_ROWS} are needed"
+            rows = "1 row is" if source.frame.height == 1 else f"{source.frame.height} rows are"
+            few = f"{rows} too few, {LEAST_ROWS} are needed"
             return Shape(profiles, reason=few)
         try:
             encoder = Encoder.fit(source.frame, task, drop=options.drop, formats=source.formats)
         except BadData as error:
             return Shape(profiles, reason=str(error))
         X = encoder.transform(_sample(source, len(encoder.names), options.seed))
+    cloud = Cloud(X)
     # Threads of other libraries add up in any order, and a report is the same each time.
     with one_thread():
         with clock.part("looking for clusters"):
-            clusterings = tuple(clustered(entry, X, options.seed) for entry in CLUSTERS)
+            clusterings = tuple(clustered(entry, X, cloud, options.seed) for entry in CLUSTERS)
         with clock.part("looking for axes"):
-            embeddings = tuple(embedded(entry, X, options.seed) for entry in EMBEDDINGS)
+            embeddings = tuple(embedded(entry, X, cloud, options.seed) for entry in EMBEDDINGS)
     return Shape(profiles, encoder, clusterings, embeddings)
 
 
@@ -93,6 +96,7 @@ def loose_numbers(source: Source, task: Task, options: Options, found: Shape) ->
     names = () if found.encoder is None else found.encoder.names
     shape: dict[str, Any] = {
         "columns": len(names),
+        "rows": len(found.clusterings[0].rows) if found.clusterings else 0,
         "clusterings": [cluster_numbers(one, names) for one in found.clusterings],
         "embeddings": [embedding_numbers(one, names) for one in found.embeddings],
     }

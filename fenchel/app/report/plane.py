@@ -55,8 +55,10 @@ def boundary(found: Study, columns: list[int]) -> Any:
         found.y,
         sure=sure,
         labels=found.parts.task.classes,
-        names=[plan.name for plan in plans],
-        title=f"{plans[0].name} and {plans[1].name}, the two strongest columns",
+        names=[
+            f"{plan.name}, days since 1970" if plan.kind == "date" else plan.name for plan in plans
+        ],
+        title=f"{plans[0].name} and {plans[1].name}, the two strongest columns of numbers",
         width="container",
     )
 

@@ -29,7 +29,9 @@ def begin() -> Future[str]:
 
 def _made_beside() -> str:
     try:
-        done = subprocess.run([sys.executable, "-c", MAKE], capture_output=True, check=True)
+        # -P: nothing of the folder it is started in is imported.
+        command = [sys.executable or "python3", "-P", "-c", MAKE]
+        done = subprocess.run(command, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout.decode()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks import Finding, check
+from fenchel.score.rounding import UP, percent
 
 WEAK = 0.25  # a mean silhouette below which clusters are hardly told apart
 TRUSTED = 0.9
@@ -20,8 +21,8 @@ def shape_findings(numbers: dict[str, Any]) -> Iterator[Finding]:
         "reason" in held,
         "info",
         f"Neither clusters nor axes were looked for: {held.get('reason', '')}.",
-        f"{numbers['rows']['used']:,} rows in {held.get('columns', 0)} encoded columns were looked "
-        "at.",
+        f"{held.get('rows', 0):,} of {numbers['rows']['used']:,} rows in {held.get('columns', 0)} "
+        "encoded columns were looked at.",
         "A shape needs rows to show it.",
         "Give the table more rows, or columns that vary; or name a target by --target.",
     )
@@ -39,10 +40,15 @@ def _clusters(one: dict[str, Any]) -> Iterator[Finding]:
         "clusters",
         count == 1,
         "info",
-        f"No division by {words} gains more than it would on rows drawn evenly.",
+        f"No number of clusters by {words}, 1 to {last}, stands out against rows drawn evenly"
+        + (
+            "."
+            if one["is_clear"]
+            else "; what is gained grows to the last of them, as by outliers."
+        ),
         f"{words} finds {count} clusters by the gap statistic over 1 to {last}.",
         "Clusters drawn into one cloud say where somebody cut, not what there is.",
-        "Do not report clusters of these rows; look at the axes instead.",
+        "Do not report clusters of these rows; look at the axes, and at cells far from all others.",
     )
     if count == 1:
         return
@@ -66,8 +72,8 @@ def _clusters(one: dict[str, Any]) -> Iterator[Finding]:
         loose,
         "info",
         "The bound is too far below to tell how good the clustering is: the scatter within the "
-        f"best {count} clusters may be lower by up to {100 * min(gap or 1.0, 1.0):.0f} %.",
-        f"No {count} clusters have a scatter lower by more than {100 * (gap or 0.0):.1f} %.",
+        f"best {count} clusters may be lower by up to {percent(min(gap or 1.0, 1.0), UP)}.",
+        f"No {count} clusters have a scatter lower by more than {percent(gap or 0.0, UP)}.",
         "The spectral bound is loose where clusters are wide in many directions.",
         "Nothing is wrong: see how many of the starts came to the same objective.",
     )
@@ -94,12 +100,12 @@ def _embedding(one: dict[str, Any]) -> Iterator[Finding]:
     yield check(
         "S6",
         "a plane that can be trusted",
-        trust is not None and trust < TRUSTED,
+        trust is not None and trust < TRUSTED and held < 0.999,
         "info",
         f"Neighbours in the plane of {one['words']} are often no neighbours in the table "
         f"(trustworthiness {trust or 0.0:.2f}); it holds {100 * held:.0f} % of the variance.",
         f"The plane of {one['words']} holds {100 * held:.0f} % of the variance"
-        + ("." if trust is None else f", and its neighbours are neighbours ({trust:.2f} of 1)."),
+        + ("." if trust is None else f" (trustworthiness {trust:.2f} of 1)."),
         "What lies together in the picture need not be alike.",
         "Read the picture as a shadow of the table; more dimensions are in its table.",
     )

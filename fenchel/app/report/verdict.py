@@ -6,6 +6,7 @@ from typing import Any
 
 from fenchel.app.report.entries import estimate_of
 from fenchel.score.estimate import Estimate
+from fenchel.score.rounding import DOWN, percent
 from fenchel.show.words import estimated, number
 
 Numbers = dict[str, Any]
@@ -29,7 +30,8 @@ def _printable(line: str) -> str:
 def task_line(numbers: Numbers) -> str:
     """The table and what it was asked."""
     source, task, rows = numbers["source"], numbers["task"], numbers["rows"]
-    table = f"{source['name']}: {rows['used']:,} rows, {source['columns']} columns"
+    columns = "1 column" if source["columns"] == 1 else f"{source['columns']} columns"
+    table = f"{source['name']}: {rows['used']:,} rows, {columns}"
     if task["kind"] == "none":
         return table
     if task["kind"] == "number":
@@ -84,10 +86,14 @@ def clusters_line(one: Numbers) -> str:
     """How many clusters, what they leave over, and what is proved of that."""
     words, count = one["words"], one["chosen"]
     if count == 1:
-        return f"{words}: one cluster, no division gains more than it would on rows drawn evenly"
-    left, gap = 100.0 * one["left"]["value"], one["certificate"]["relative_gap"]
-    proof = "" if gap is None else f"; no other {count} leave less than {left * (1.0 - gap):.1f} %"
-    return f"{words}: {count} clusters, which leave {left:.1f} % of the scatter within{proof}"
+        last = one["tried"][-1]["clusters"]
+        return f"{words}: one cluster, no number up to {last} stands out against rows drawn evenly"
+    left, gap = one["left"]["value"], one["certificate"]["relative_gap"]
+    least = percent(left * (1.0 - gap), DOWN) if gap is not None else ""
+    proof = f"; no other {count} leave less than {least}" if least else ""
+    return (
+        f"{words}: {count} clusters, which leave {100.0 * left:.1f} % of the scatter within{proof}"
+    )
 
 
 def plane_line(one: Numbers) -> str:
@@ -103,10 +109,12 @@ def plane_line(one: Numbers) -> str:
 
 def shape_lines(numbers: Numbers) -> list[str]:
     """Clusters and axes of a table without a target, or why there are none."""
-    shape = numbers["shape"]
+    shape, used = numbers["shape"], numbers["rows"]["used"]
     if "reason" in shape:
         return [f"no clusters and no axes: {shape['reason']}"]
+    part = [f"of {used:,} rows a sample of {shape['rows']:,} was looked at"]
     return [
+        *part * (shape["rows"] < used),
         *(clusters_line(one) for one in shape["clusterings"]),
         *(plane_line(one) for one in shape["embeddings"]),
     ]

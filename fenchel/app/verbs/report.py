@@ -96,8 +96,10 @@ def command(
     import shlex
 
     from fenchel.app.bars import bar_entries, check_bars, parse_bars
+    from fenchel.app.fault import BadUsage
     from fenchel.app.metrics import NAMES
     from fenchel.app.report.build import Options, build
+    from fenchel.app.table.task import find_task
     from fenchel.app.training import asked_task, of_table
 
     names = [name for group in NAMES.values() for name in group]
@@ -105,6 +107,13 @@ def command(
     _check_out(out, table)
     step = stepper(quiet)
     source = _source(table, step)
+    if bars and kind is None:
+        seen = source.frame.drop(list(drop), strict=False)
+        if find_task(seen, target).kind == "none":
+            raise BadUsage(
+                f"--require {require[0]!r} is a bar for a model, and the table has no target: name "
+                "its column by --target"
+            )
     with of_table(source.name):
         found = None if kind is None else asked_task(source.frame, target, kind).kind
         report = build(
@@ -151,14 +160,14 @@ def _check_out(out: str, table: str | None) -> None:
 
     from fenchel.app.place import check_folder, check_place
 
-    place = Path(out)
-    if place.suffix.lower() not in (".html", ".htm"):
-        check_folder(out, out, made=True)
-        return
-    check_folder(str(place.parent), out, made=True)
-    if place.parent.exists():
-        for name in (place, place.with_suffix(".json"), place.with_suffix(".fen")):
-            check_place(str(name), (table,))
+    page = Path(out)
+    if page.suffix.lower() not in (".html", ".htm"):
+        page = page / "report.html"
+    check_folder(str(page.parent), out, made=True)
+    if page.parent.exists():
+        model = page.with_name("model.fen" if page.name == "report.html" else f"{page.stem}.fen")
+        for path in (page, page.with_suffix(".json"), model):
+            check_place(str(path), (table,), model=path == model)
 
 
 def _source(table: str | None, step: Any) -> Source:

@@ -8,6 +8,7 @@ from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import capital, figure, grid, section, shared, table, value_of
 from fenchel.app.report.markup import Markup, joined, named, tag
 from fenchel.app.report.verdict import clusters_line, plane_line
+from fenchel.score.rounding import DOWN, percent
 from fenchel.show.words import number
 
 Numbers = dict[str, Any]
@@ -32,8 +33,9 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
         f" A sample of {looked:,} rows was looked at." if looked < numbers["rows"]["used"] else ""
     )
     lead = (
-        "Columns are scaled to be compared. The number of clusters is the first that gains no more "
-        "from one more than rows drawn evenly would (gap statistic)." + part
+        "Numbers are scaled to be compared; categories are columns of 0 and 1. The number of "
+        "clusters is the one at which their gain stands out against that of rows drawn evenly "
+        "(gap statistic)." + part
     )
     return section("clusters", "Clusters", *parts, lead=lead)
 
@@ -71,7 +73,7 @@ def _tried(one: dict[str, Any]) -> Markup:
         [
             f"{row['clusters']}" + (" (chosen)" if row["clusters"] == one["chosen"] else ""),
             shared(row["left"]),
-            shared(row["left_at_least"]),
+            percent(row["left_at_least"]["value"], DOWN),
             shared(row["left_by_chance"]),
             value_of(row["gap"]),
             f"± {number(row['gap_error'], 2)}",
@@ -95,9 +97,11 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
             _dimensions(one),
             _axes(one),
         ]
+    near = held[0]["neighbour_rows"]
     lead = (
-        "Trustworthiness: neighbours in the picture are neighbours in the table. Continuity: "
-        "neighbours in the table are neighbours in the picture. 1 is perfect."
+        f"Of {held[0]['rows']:,} rows, neighbours of {near:,}. Trustworthiness: neighbours in the "
+        "picture are neighbours in the table. Continuity: neighbours in the table are neighbours "
+        "in the picture. 1 is perfect."
     )
     return section("embedding", "Embedding", *parts, lead=lead)
 
