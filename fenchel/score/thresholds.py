@@ -129,7 +129,8 @@ def threshold_table(
         Scores, higher for the positive class, of rows that did not train them.
     thresholds : array of numbers, optional
         By default every distinct score, and before them inf, which flags nothing. A `Threshold` of
-        `neyman_pearson_threshold`, which flags what is above it, stands at the next float.
+        `neyman_pearson_threshold`, which flags what is above it, stands at the next float; give it
+        by itself or in a list, for an array keeps nothing but its number.
     prior : float, optional
         π, the share of positives where the threshold will be used, if not that of the rows.
     cost_fp, cost_fn : float, default 1
