@@ -99,9 +99,9 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
         ]
     near = held[0]["neighbour_rows"]
     lead = (
-        f"Of {held[0]['rows']:,} rows, neighbours of {near:,}. Trustworthiness: neighbours in the "
-        "picture are neighbours in the table. Continuity: neighbours in the table are neighbours "
-        "in the picture. 1 is perfect."
+        f"{held[0]['rows']:,} rows were embedded, and the neighbours of {near:,} compared. "
+        "Trustworthiness: neighbours in the picture are neighbours in the table. Continuity: "
+        "neighbours in the table are neighbours in the picture. 1 is perfect."
     )
     return section("embedding", "Embedding", *parts, lead=lead)
 
