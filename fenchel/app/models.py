@@ -196,8 +196,8 @@ MORE: dict[str, tuple[Entry, ...]] = {
     "none": (),
 }
 
-# What is tried on a table without a target: `fit_predict` with 1, 2, … clusters from several starts
-# (`n_init`, `random_state`), and `fit_transform` into 1, 2, … dimensions.
+# What is tried on a table without a target: clusterers that `predict`, with 1, 2, … clusters from
+# several starts (`n_init`, `random_state`), and maps that `transform`, into 1, 2, … dimensions.
 CLUSTERS: tuple[Entry, ...] = (
     Entry(
         "k-means",

@@ -180,8 +180,11 @@ def test_writing_takes_a_folder_or_a_name(tmp_path):
         report.write(tmp_path / "file")
 
 
-def test_a_table_without_a_target_has_no_model_file(tmp_path):
-    assert [p.name for p in reports.loose().write(tmp_path)] == ["report.html", "report.json"]
+def test_a_table_without_a_target_has_rows_in_place_of_a_model_file(tmp_path):
+    names = [p.name for p in reports.loose().write(tmp_path)]
+    assert names == ["report.html", "rows.csv", "report.json"]
+    named = [p.name for p in reports.loose().write(tmp_path / "t.html")]
+    assert named == ["t.html", "t-rows.csv", "t.json"]
 
 
 def test_tables_that_cannot_be_studied_are_refused_in_one_sentence():

@@ -70,6 +70,26 @@ def test_the_axes_are_the_principal_ones():
     assert abs(pca.components_[0, j]) == pytest.approx(abs(first["weight"]["value"]))
 
 
+def test_every_row_has_its_place(monkeypatch, tmp_path):
+    found = clustered(CLUSTERS[0], X, Cloud(X), 0)
+    rows = reports.bottles().rows
+    assert rows.columns == [
+        *("row", "k-means cluster", "principal-components 1", "principal-components 2")
+    ]
+    assert rows["row"].to_list() == list(range(1, 179))
+    assert np.array_equal(rows["k-means cluster"].to_numpy(), found.labels + 1)
+    Z = PCA(2, svd_solver="full").fit_transform(X)
+    assert rows.select(pl.col("^principal.*$")).to_numpy() == pytest.approx(Z, abs=1e-9)
+    path = reports.bottles().write(tmp_path)[1]
+    assert pl.read_csv(path).height == 178
+    # In pieces, and for rows beside the sample, it is the same.
+    frame = pl.DataFrame(load_wine().data, schema=list(load_wine().feature_names))
+    monkeypatch.setattr(loose, "MOST_ROWS", 100)
+    parts = build(reports.source(frame), Options()).rows
+    assert parts.height == 178 and parts["row"].to_list() == list(range(1, 179))
+    assert adjusted_rand_score(parts["k-means cluster"], found.labels) > 0.85
+
+
 def test_figures_come_with_what_they_show():
     drawn = set(reports.bottles().figures)
     assert drawn == {"elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0"}

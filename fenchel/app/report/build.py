@@ -11,10 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.modelfile import save
 from fenchel.app.report.figures import Figure, figure_of_time, figures
-from fenchel.app.report.loose import LEAST_ROWS, look, loose_figures, loose_numbers
+from fenchel.app.report.loose import (
+    LEAST_ROWS,
+    look,
+    loose_figures,
+    loose_numbers,
+    row_table,
+)
 from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
 from fenchel.app.report.options import Options
 from fenchel.app.report.runtime import begin
@@ -24,6 +32,7 @@ from fenchel.app.table.encode import Encoder
 from fenchel.app.table.read import Source
 from fenchel.app.table.task import Task, find_task
 from fenchel.app.whole import whole_file
+from fenchel.data.blocks import one_thread
 from fenchel.show.operating import operating_points
 
 __all__ = ["Options", "Report", "build"]
@@ -39,6 +48,7 @@ class Report:
     figures, moving : Vega-Lite specs with their titles, by name; the latter differ by run
     model, encoder : the chosen model and what makes its rows; None without a target
     task : what the table was asked
+    rows : without a target, the clusters and places of every row; None with one
     """
 
     numbers: Numbers
@@ -47,6 +57,7 @@ class Report:
     model: Any
     encoder: Encoder | None
     task: Task
+    rows: pl.DataFrame | None = field(default=None, repr=False)
 
     def verdict(self) -> list[str]:
         """The report in a few lines."""
@@ -66,7 +77,7 @@ class Report:
         return f'{text[:-2]},\n "clock": {clock}\n}}\n'
 
     def write(self, place: str | os.PathLike[str]) -> list[Path]:
-        """Write page, model and numbers into a folder, or under the name of an HTML file.
+        """Write page, model or rows, and numbers into a folder, or under the name of an HTML file.
 
         Each file appears when it is whole, the page last. Returns the paths, the page first.
         """
@@ -95,6 +106,11 @@ class Report:
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
             clock = {**self.numbers["clock"], "model_file": {"name": path.name, "sha256": sha256}}
             whole = replace(self, numbers={**self.numbers, "clock": clock})
+            paths.insert(1, path)
+        if self.rows is not None:
+            path = folder / f"{f'{stem}-' if stem else ''}rows.csv"
+            with whole_file(path) as file:
+                self.rows.write_csv(file)
             paths.insert(1, path)
         for path, text in ((data, whole.json()), (html, whole.html())):
             with whole_file(path) as file:
@@ -139,8 +155,10 @@ def build(source: Source, options: Options | None = None) -> Report:
             numbers = loose_numbers(source, task, options, shape)
         with clock.part("drawing figures"):
             drawn = loose_figures(shape)
+        with clock.part("placing every row"), one_thread():
+            rows = row_table(source, shape)
         numbers["clock"] = _clock(clock, began)
-        return Report(numbers, drawn, {}, None, None, task)
+        return Report(numbers, drawn, {}, None, None, task, rows)
     found = study(source, options, clock)
     points = None if found.curve is None else operating_points(found.curve, found.chosen)
     with clock.part("gathering numbers"):

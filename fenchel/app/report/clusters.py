@@ -35,7 +35,8 @@ class Clustering:
     sample : the places of those rows by which the number was chosen
     gap, bounds : along the numbers of clusters that were tried, on the sample
     starts : the scatter that each start came to, on all rows, with the number that was taken
-    labels : of the best start; cluster 0 is the largest
+    model, order : the best start, and the place of each of its clusters by size
+    labels : of the rows by that; cluster 0 is the largest
     silhouettes : of the sample; None for one cluster
     """
 
@@ -45,9 +46,15 @@ class Clustering:
     gap: GapStatistic
     bounds: Floats
     starts: Floats
+    model: Any
+    order: NDArray[np.intp]
     labels: NDArray[np.intp]
     proof: Certificate
     silhouettes: Floats | None
+
+    def cluster_of(self, X: Floats) -> NDArray[np.intp]:
+        """The cluster of other rows."""
+        return self.order[np.asarray(self.model.predict(X))]
 
     @property
     def count(self) -> int:
@@ -72,15 +79,15 @@ def clustered(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Clustering:
     counts = [k for k in tried if k <= max(most, 1)]
     base = entry.make().set_params(random_state=seed)
     gap = gap_statistic(base, some, counts, parameter=parameter, random_state=seed)
-    base.set_params(**{parameter: count_of(gap), "n_init": 1})
-    found = [
-        np.asarray(clone(base).set_params(random_state=s).fit_predict(X))
-        for s in range(seed, seed + STARTS)
-    ]
+    count = count_of(gap)
+    base.set_params(**{parameter: count, "n_init": 1})
+    models = [clone(base).set_params(random_state=s).fit(X) for s in range(seed, seed + STARTS)]
+    found = [np.asarray(model.predict(X)) for model in models]
     proofs = [cloud.clustered(labels) for labels in found]
     starts = np.array([proof.value for proof in proofs])
     best = int(starts.argmin())
-    labels = _by_size(found[best])
+    order = _by_size(found[best], count)
+    labels = order[found[best]]
     small = cloud if len(some) == len(X) else Cloud(some)
     silhouettes = None
     if 1 < len(np.unique(labels[sample])) < len(sample):
@@ -92,21 +99,22 @@ def clustered(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Clustering:
         gap=gap,
         bounds=np.array([small.outside(small.bound(k - 1)) for k in gap.counts]),
         starts=starts,
+        model=models[best],
+        order=order,
         labels=labels,
         proof=proofs[best],
         silhouettes=silhouettes,
     )
 
 
-def _by_size(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """The same clusters, numbered from the largest; of equal ones that of the earlier row first."""
-    _, first, codes, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.lexsort((first, -counts))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place[codes]
+def _by_size(codes: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """The place of each cluster, the largest first; of equal ones that of the earlier row first."""
+    sizes = np.bincount(codes, minlength=count)
+    first = np.full(count, len(codes))
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    place = np.empty(count, dtype=np.intp)
+    place[np.lexsort((first, -sizes))] = np.arange(count)
+    return place
 
 
 def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]:

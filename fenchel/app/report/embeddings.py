@@ -31,7 +31,7 @@ class Embedding:
     spectrum : eigenvalues of the scatter of the rows, the largest first, in some unit
     neighbours : how many rows trust and continuity were taken of
     dimensions, trust, continuity : along the numbers of dimensions that were tried
-    points : the rows in two dimensions, or in one where there are no two
+    model, points : the map into two dimensions, or one where there are no two, and the rows there
     axes : directions in the columns; None where the map is not linear
     proof : that no other plane holds more; None where the map is not linear
     """
@@ -43,6 +43,7 @@ class Embedding:
     dimensions: tuple[int, ...]
     trust: Floats
     continuity: Floats
+    model: Any
     points: Floats
     axes: Floats | None
     proof: Certificate | None
@@ -56,16 +57,16 @@ def embedded(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Embedding:
     if len(X) > TRUST_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(X), TRUST_ROWS, replace=False))
     near = min(NEIGHBOURS, (len(some) - 1) // 2)
-    trust, continuity, points, axes = [], [], X[:, :1], None
+    trust, continuity, model, points, axes = [], [], None, X[:, :1], None
     for r in dimensions:
-        model = entry.make().set_params(**{parameter: r})
-        Z = np.asarray(model.fit_transform(X))
+        made = entry.make().set_params(**{parameter: r}).fit(X)
+        Z = np.asarray(made.transform(X))
         if near:
             trust.append(trustworthiness(X[some], Z[some], n_neighbors=near))
             # The same with both sides exchanged: neighbours that were torn apart.
             continuity.append(trustworthiness(Z[some], X[some], n_neighbors=near))
         if r <= 2:
-            points, axes = Z, getattr(model, "components_", None)
+            model, points, axes = made, Z, getattr(made, "components_", None)
     return Embedding(
         entry=entry,
         rows=X,
@@ -74,6 +75,7 @@ def embedded(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Embedding:
         dimensions=dimensions,
         trust=np.array(trust),
         continuity=np.array(continuity),
+        model=model,
         points=points,
         axes=None if axes is None else np.asarray(axes),
         proof=None if axes is None else cloud.projected(axes),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from fenchel.app.fault import BadData
@@ -88,6 +89,23 @@ def _sample(source: Source, columns: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     chosen: NDArray[np.intp] = np.sort(rng.choice(frame.height, most, replace=False))
     return frame[chosen]
+
+
+def row_table(source: Source, found: Shape) -> pl.DataFrame | None:
+    """Every row of the table by its number, with its clusters and its places on the axes."""
+    if found.encoder is None:
+        return None
+    parts = []
+    for start in range(0, source.frame.height, MOST_ROWS):
+        X = found.encoder.transform(source.frame.slice(start, MOST_ROWS))
+        columns: dict[str, Any] = {"row": np.arange(start + 1, start + len(X) + 1)}
+        for one in found.clusterings:
+            columns[f"{one.entry.name} cluster"] = one.cluster_of(X) + 1
+        for map_ in found.embeddings:
+            for axis, values in enumerate(np.asarray(map_.model.transform(X)).T, 1):
+                columns[f"{map_.entry.name} {axis}"] = values
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
 
 
 def loose_numbers(source: Source, task: Task, options: Options, found: Shape) -> Numbers:

@@ -83,8 +83,8 @@ def command(
 
     Finds the task, profiles and encodes the columns, locks a test part away, compares the models
     that fit by nested cross-validation, fits the best and judges it once. Where no column is the
-    target: clusters and principal axes, and no model file. Without TABLE: data about breast cancer
-    that comes with scikit-learn.
+    target: clusters and principal axes, with the place of every row in a CSV file instead of a
+    model. Without TABLE: data about breast cancer that comes with scikit-learn.
 
     \b
     Examples:
@@ -166,7 +166,8 @@ def _check_out(out: str, table: str | None) -> None:
     check_folder(str(page.parent), out, made=True)
     if page.parent.exists():
         model = page.with_name("model.fen" if page.name == "report.html" else f"{page.stem}.fen")
-        for path in (page, page.with_suffix(".json"), model):
+        rows = page.with_name("rows.csv" if page.name == "report.html" else f"{page.stem}-rows.csv")
+        for path in (page, page.with_suffix(".json"), model, rows):
             check_place(str(path), (table,), model=path == model)
 
 
