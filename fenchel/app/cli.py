@@ -123,7 +123,7 @@ def _guarded(args: list[str], debug: bool) -> int:
             return failed(error, BAD_DATA)
         except OSError as error:
             if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
-                return failed(f"cannot write standard output: {error.strerror}", BAD_DATA)
+                return failed(f"cannot write the output: {error.strerror}", BAD_DATA)
             raise
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] in _APP:

@@ -24,8 +24,11 @@ def check_place(out: str, inputs: Iterable[str | None] = (), *, model: bool = Fa
         raise BadUsage(f"cannot write {out}: it is a folder; name a file in it")
     check_folder(os.path.dirname(out) or ".", out)
     if model and os.path.isfile(out):
-        with open(out, "rb") as file:
-            start = file.read(64)
+        try:
+            with open(out, "rb") as file:
+                start = file.read(64)
+        except OSError as error:
+            raise BadUsage(f"cannot look at {out}: {error.strerror}; name another") from None
         if start and not (start.startswith(_MODEL[0]) and _MODEL[1] in start):
             raise BadUsage(
                 f"{out} is there already and is no model file: name another with -o, or remove it"

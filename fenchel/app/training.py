@@ -172,7 +172,8 @@ def fitted(model: Any, data: Training, settings: Sequence[str] = ()) -> Any:
             first = str(error).strip().splitlines()[0].rstrip(".")
             if settings:
                 given = " ".join(f"--set {text}" for text in settings)
-                raise BadUsage(f"{type(model).__name__} does not take {given}: {first}") from None
+                name = type(model).__name__
+                raise BadUsage(f"{name} cannot be fitted with {given}: {first}") from None
             raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
     for one in told:
         warnings.warn(with_names(str(one.message), data.encoder.names), one.category, stacklevel=2)

@@ -14,6 +14,7 @@ from fenchel.score.groups import Floats
 from fenchel.score.scatter import Cloud, apart
 
 CLEAR = 5.0  # errors that a step must be above
+WIDEST = 256  # powers of two of the rows, with room for squares and their sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,8 @@ def gap_statistic(
     Parameters
     ----------
     estimator : clusterer
-        Cloned, with `parameter` set to each number in turn; its `fit_predict` is used.
+        Cloned, with `parameter` set to each number in turn; its `fit_predict` is given the rows
+        less their mean.
     X : array of shape (n, d)
     counts : increasing numbers of clusters
     parameter : str
@@ -106,10 +108,12 @@ def gap_statistic(
     _, _, axes = np.linalg.svd(rows, full_matrices=False)
     turned = rows @ axes.T
     low, high = turned.min(axis=0), turned.max(axis=0)
-    found = [_walk(estimator, rows, tried, parameter)]
+    # The estimator gets rows in their own units, but where their squares leave the floats.
+    units = cloud.exponent if abs(cloud.exponent) <= WIDEST else 0
+    found = [_walk(estimator, rows, units, tried, parameter)]
     for _ in range(draws):
         drawn = rng.uniform(low, high, turned.shape) @ axes
-        found.append(_walk(estimator, drawn, tried, parameter))
+        found.append(_walk(estimator, drawn, units, tried, parameter))
     scatter = np.array([values for values, _ in found])
     # Where all rows of a cluster are one point nothing is left, and a logarithm needs something.
     least = np.finfo(np.float64).tiny + np.finfo(np.float64).eps * scatter.max()
@@ -144,11 +148,12 @@ def _chosen(gap: Floats, error: Floats, done: Any) -> tuple[int, bool]:
 
 
 def _walk(
-    estimator: Any, rows: Floats, counts: tuple[int, ...], parameter: str
+    estimator: Any, rows: Floats, units: int, counts: tuple[int, ...], parameter: str
 ) -> tuple[Floats, tuple[Any, ...]]:
     """The scatter within so many clusters, and the clusters."""
+    given = np.ldexp(rows, units)
     labels = tuple(
-        clone(estimator).set_params(**{parameter: count}).fit_predict(rows) for count in counts
+        clone(estimator).set_params(**{parameter: count}).fit_predict(given) for count in counts
     )
     left = (apart(rows, one)[0] for one in labels)
     return np.array([float(np.sum(one * one)) for one in left]), labels

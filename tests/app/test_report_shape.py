@@ -177,6 +177,20 @@ def test_rare_levels_and_outliers_are_no_clusters():
     assert severities(report)["D7"] == "warning"
 
 
+def test_clusters_that_the_sample_misses():
+    """Three far rows beside the sample: k-means gives them a cluster, and no silhouette is left."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6000, 2)) + 6.0 * (np.arange(6000)[:, None] % 2) * [1.0, 0.0]
+    sample = np.random.default_rng(0).choice(6000, 2000, replace=False)
+    rows[np.setdiff1d(np.arange(6000), sample)[:3]] = 1e4
+    report = build(reports.source(pl.DataFrame(rows, schema=["a", "b"])), Options())
+    (found,) = report.numbers["shape"]["clusterings"]
+    assert [group["rows"] for group in found["clusters"]] == [5997, 3]
+    assert found["silhouette"]["value"] is None and "silhouettes_0" not in report.figures
+    assert severities(report)["S3"] == "warning" and severities(report)["S5"] == "info"
+    assert report.html()
+
+
 def test_bounds_are_rounded_down():
     report = reports.bottles()
     (found,) = report.numbers["shape"]["clusterings"]

@@ -200,6 +200,24 @@ def test_the_scale_does_not_move_the_number_of_clusters(scale):
     assert np.array_equal(sparse_rows.gap, first.gap)
 
 
+class Seen(KMeans):
+    """What it was given."""
+
+    spans: tuple[float, ...] = ()
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        Seen.spans += (float(np.ptp(X[:, 0])),)
+        return super().fit_predict(X, y, sample_weight)
+
+
+def test_an_estimator_is_given_rows_in_their_own_units():
+    X = 1000.0 + 40.0 * blobs([[0.0, 0.0], [6.0, 0.0]], 0)
+    Seen.spans = ()
+    gap_statistic(Seen(n_init=1, random_state=0), X, (1, 2), draws=2)
+    assert Seen.spans[0] == pytest.approx(np.ptp(X[:, 0]))
+    assert all(0.5 * Seen.spans[0] < span < 2.0 * Seen.spans[0] for span in Seen.spans)
+
+
 def test_clusters_in_clusters_are_not_stopped_at():
     """Eight corners of a cube: two, then four of them are shoulders of the gap."""
     corners = [[a, b, c] for a in (0.0, 6.0) for b in (0.0, 6.0) for c in (0.0, 6.0)]

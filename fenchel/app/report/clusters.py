@@ -145,7 +145,7 @@ def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]
         "left": told(proof.value / scatter, DESCRIBED),
         "starts": plain(np.sort(found.starts) / scatter),
         "certificate": proved(proof),
-        "silhouette": untold("one cluster has no next one")
+        "silhouette": untold("the sample has rows of one cluster, which has no next one")
         if found.silhouettes is None
         else told(found.silhouettes.mean(), DESCRIBED),
         "clusters": _groups(found, names),
@@ -159,6 +159,8 @@ def _groups(found: Clustering, names: tuple[str, ...]) -> list[dict[str, Any]]:
     told_of = []
     for k in range(found.count):
         mine = labels == k
+        if not mine.any():
+            continue
         shift = (X[mine].mean(axis=0) - mean) / spread
         marks = np.argsort(-np.abs(shift), kind="stable")[:MARKS]
         near = None if found.silhouettes is None else found.silhouettes[labels[found.sample] == k]

@@ -53,13 +53,16 @@ def _clusters(one: dict[str, Any]) -> Iterator[Finding]:
     if count == 1:
         return
     near = one["silhouette"]["value"]
-    said = f"The mean silhouette of the {count} clusters is {near:.2f}"
+    said = f"The mean silhouette of the {count} clusters is {near or 0.0:.2f}"
     yield check(
         "S3",
         "clusters that stand apart",
-        near < WEAK,
+        near is None or near < WEAK,
         "warning",
-        f"{said}: many rows lie between clusters.",
+        f"{said}: many rows lie between clusters."
+        if near is not None
+        else f"All but one of the {count} clusters are so small that a sample of "
+        f"{one['chosen_on']:,} rows has none of their rows.",
         f"{said}.",
         "Rows at a border change their cluster with the next sample.",
         "Treat the clusters as a rough division, and check what divides them.",

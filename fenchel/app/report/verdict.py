@@ -91,9 +91,7 @@ def clusters_line(one: Numbers) -> str:
     left, gap = one["left"]["value"], one["certificate"]["relative_gap"]
     least = percent(left * (1.0 - gap), DOWN) if gap is not None else ""
     proof = f"; no other {count} leave less than {least}" if least else ""
-    return (
-        f"{words}: {count} clusters, which leave {100.0 * left:.1f} % of the scatter within{proof}"
-    )
+    return f"{words}: {count} clusters, which leave {percent(left)} of the scatter within{proof}"
 
 
 def plane_line(one: Numbers) -> str:
