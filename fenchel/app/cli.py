@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from threading import current_thread, main_thread
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
+
+from fenchel.app.interrupt import Interrupted, check, interruptible
 
 FINE, NOT_MET, USAGE, BAD_DATA, BROKEN = 0, 1, 2, 3, 70
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -38,7 +38,7 @@ def run(args: Sequence[str]) -> int:
         given.remove("--debug")
     _open_streams()
     try:
-        with _interruptible():
+        with interruptible():
             return _guarded(given, debug)
     except (KeyboardInterrupt, Interrupted):
         return INTERRUPTED
@@ -46,28 +46,6 @@ def run(args: Sequence[str]) -> int:
         raise
     except BaseException as error:  # a panic of polars is no Exception
         return _unexpected(error, debug)
-
-
-class Interrupted(BaseException):
-    """Ctrl-C: under this name, for a solver that is interrupted by KeyboardInterrupt hands out what
-    it has, and the command would go on with it."""
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler or current_thread() is not main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise Interrupted
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
 
 
 def _open_streams() -> None:
@@ -99,6 +77,7 @@ def _guarded(args: list[str], debug: bool) -> int:
         _tell_warnings()
         try:
             found = commands.main(args, prog_name="fenchel", standalone_mode=False, obj=args)
+            check()
             sys.stdout.flush()
             return found if isinstance(found, int) else FINE
         except click.exceptions.Exit as done:

@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import click
 
+from fenchel.app.interrupt import check
+
 # Marks that turn the direction of text round, which could make it read as something else.
 _TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
@@ -65,7 +67,13 @@ def warn(text: object) -> None:
 
 def stepper(quiet: bool) -> Callable[[str], None]:
     """A function that tells on standard error what is being done."""
-    return (lambda line: None) if quiet else lambda line: tell(f"{line} …", dim=True)
+
+    def step(line: str) -> None:
+        check()
+        if not quiet:
+            tell(f"{line} …", dim=True)
+
+    return step
 
 
 def rows_of_text(

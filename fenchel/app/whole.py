@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+from fenchel.app.interrupt import check
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -21,14 +23,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, 0o666)
-    try:
-        with open(handle, "wb") as file:
+    try:  # around the opening too: an interrupt may strike when the file is there already
+        with open(os.open(beside, flags, 0o666), "wb") as file:
             with suppress(FileNotFoundError):
                 os.chmod(beside, stat.S_IMODE(os.stat(target).st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
+        check()
         os.replace(beside, target)
     except BaseException:
         with suppress(FileNotFoundError):

@@ -17,9 +17,11 @@ from app.shell import surroundings, together
 
 import fenchel
 from fenchel.app.fault import BadData, BadUsage, ModelFileError
+from fenchel.app.interrupt import Interrupted
 from fenchel.app.report.build import Options, build
 from fenchel.app.table.read import read_table
 from fenchel.app.training import with_names
+from fenchel.app.whole import whole_file
 
 ROWS = 200
 
@@ -172,21 +174,33 @@ def test_a_model_file_takes_the_raw_table(done, room):
         fenchel.open_model(room / "bare.fen").predict(table)
 
 
-def test_an_interrupt_is_never_swallowed_by_a_solver(room):
+STRUCK = """
+import ctypes, os, signal, sys
+from fenchel.app.cli import run
+from fenchel.solve.newton import Newton
+
+step = Newton.step
+
+@ctypes.CFUNCTYPE(None)
+def back():  # what is raised in here, Python drops
+    os.kill(os.getpid(), signal.SIGINT)
+    sum(range(1000))
+
+def struck(self, *args, **kwargs):
+    back() if sys.argv[1] == "callback" else os.kill(os.getpid(), signal.SIGINT)
+    return step(self, *args, **kwargs)
+
+Newton.step = struck
+sys.exit(run(["fit", "t.csv", "--target", "y", "-o", "never.fen", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.parametrize("where", ["solver", "callback"])
+@pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["told", "quiet"])
+def test_an_interrupt_is_never_swallowed(room, where, quiet):
     """A fit that is interrupted hands out what it has; the command must not go on with it."""
-    script = (
-        "import os, signal, sys\n"
-        "from fenchel.app.cli import run\n"
-        "from fenchel.solve.newton import Newton\n"
-        "step = Newton.step\n"
-        "def struck(self, *args, **kwargs):\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return step(self, *args, **kwargs)\n"
-        "Newton.step = struck\n"
-        "sys.exit(run(['fit', 't.csv', '--target', 'y', '-o', 'never.fen']))\n"
-    )
     found = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", STRUCK, where, *quiet],
         cwd=room,
         env=surroundings(),
         capture_output=True,
@@ -195,7 +209,8 @@ def test_an_interrupt_is_never_swallowed_by_a_solver(room):
     )
     assert found.returncode == 130, found
     assert found.stderr.decode().splitlines()[-1] == "fenchel: interrupted"
-    assert not (room / "never.fen").exists()
+    assert b"Traceback" not in found.stderr
+    assert not list(room.glob("*never*"))
 
 
 def test_an_interrupted_report_leaves_nothing(room):
@@ -316,3 +331,16 @@ def test_nothing_of_the_folder_it_is_called_in_is_run(room, tmp_path):
     )
     assert found.returncode == 0, found
     assert not (tmp_path / "struck").exists()
+
+
+def test_an_interrupt_while_a_file_is_opened_leaves_nothing(tmp_path, monkeypatch):
+    usual = os.open
+
+    def struck(*args, **kwargs):
+        os.close(usual(*args, **kwargs))
+        raise Interrupted
+
+    monkeypatch.setattr(os, "open", struck)
+    with pytest.raises(Interrupted), whole_file(tmp_path / "never.csv"):
+        pass
+    assert not list(tmp_path.iterdir())
