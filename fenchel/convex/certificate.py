@@ -6,17 +6,17 @@ import math
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+from fenchel.data.result_table import Tabular
 
 Kind = Literal["duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate"]
 
 
-class NotCertified(UserWarning):
-    """The fit stopped before its certificate closed; the message says what was reached."""
-
-
-def warn_outside(message: str, kind: type[Warning] = NotCertified) -> None:
-    """A warning that points at the line which called this library."""
+def warn_outside(message: str, kind: type[Warning] | None = None) -> None:
+    """A warning that points at the line which called this library; None: NotCertified."""
+    if kind is None:
+        from fenchel.convex.convergence import NotCertified as kind
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_inner(frame.f_back.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
@@ -29,7 +29,7 @@ def _is_inner(module: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Tabular):
     """value ≥ optimum ≥ bound, both computed in float64.
 
     Attributes
@@ -90,12 +90,23 @@ class Certificate:
             self.floor + other.floor,
         )
 
+    def columns(self) -> dict[str, Any]:
+        """One row: the numbers by name."""
+        names = ("value", "bound", "gap", "relative_gap", "kind", "steps", "seconds")
+        return {name: [getattr(self, name)] for name in names}
+
+    def caption(self) -> str:
+        text = str(self)
+        return f"{text[:1].upper()}{text[1:]}."
+
     def __str__(self) -> str:
         if self.kind == "estimate":
             return f"objective {self.value:.10g}, not proved (estimated gap {self.gap:.2g})"
         if self.bound == -math.inf:
             return f"objective {self.value:.10g}, nothing proved about the optimum"
+        # What no float64 computation can tell from no gap at all.
+        near = f"{self.relative_gap:.2g}" if self.relative_gap > 1e-15 else "rounding"
         return (
             f"objective {self.value:.10g}, optimum at least {self.bound:.10g}: "
-            f"within {self.relative_gap:.2g} of the best possible ({self.kind})"
+            f"within {near} of the best possible ({self.kind})"
         )

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from fenchel.convex.laws import require
 from fenchel.convex.loss import Bent, Loss
 from fenchel.convex.margin import Margin
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint, MulticlassHinge
 from fenchel.data.arrays import host
 
 Random = np.random.Generator
@@ -20,16 +20,16 @@ _PARTS = ("value", "gradient", "curvature")
 
 
 def _targets(loss: Loss, rng: Random, n: int) -> Any:
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         return rng.integers(0, loss.n_classes, n)
     return rng.choice([-1.0, 1.0], n) if isinstance(loss, Margin) else 3.0 * rng.standard_normal(n)
 
 
 def _scores(loss: Loss, rng: Random, y: Any) -> Any:
     """Scores near and far, on the scale of the targets."""
-    z = rng.standard_normal((len(y), loss.n_classes) if isinstance(loss, Multinomial) else len(y))
+    z = rng.standard_normal((len(y), loss.n_classes) if isinstance(loss, Joint) else len(y))
     z *= _column(10.0 ** rng.uniform(-2.0, 1.0, len(y)), z)
-    return z if isinstance(loss, Margin | Multinomial) else z + y
+    return z if isinstance(loss, Margin | Joint) else z + y
 
 
 def _points(loss: Loss, rng: Random, n: int = 120) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ def convex(loss: Loss, reach: float, rng: Random) -> None:
 def gradient(loss: Loss, reach: float, rng: Random) -> None:
     """Between the difference quotients on the two sides, which holds at kinks too."""
     y, z = _points(loss, rng)
-    if not isinstance(loss, Multinomial):
+    if not isinstance(loss, Joint):
         z[:4] = y[:4] * [0.0, 1.0, -1.0, 0.0] if isinstance(loss, Margin) else y[:4]
     u = rng.choice([-1.0, 1.0], z.shape)
     h = 1e-4 * (1.0 + _size(z))
@@ -142,12 +142,12 @@ def fenchel_young(loss: Loss, reach: float, rng: Random) -> None:
 
 def supremum(loss: Loss, reach: float, rng: Random) -> None:
     """At θ between two gradients, where the supremum is attained between their scores."""
-    y, z = _points(loss, rng, 6 if isinstance(loss, Multinomial) else 120)
+    y, z = _points(loss, rng, 6 if isinstance(loss, Joint) else 120)
     other = _scores(loss, rng, y)
     t = _column(rng.uniform(0.05, 0.95, len(y)), z)
     ends = loss.gradient(y, z), loss.gradient(y, other)
     theta = np.clip(t * ends[0] + (1.0 - t) * ends[1], np.minimum(*ends), np.maximum(*ends))
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         found = np.array([_climb(loss, *row) for row in zip(y, theta, strict=True)])
     else:
         low, high = np.minimum(z, other), np.maximum(z, other)
@@ -169,7 +169,14 @@ def _climb(loss: Loss, y: Any, theta: Any) -> float:
     def fall(z: Any) -> float:
         return float(loss.value(y, z[None, :])[0] - theta @ z)
 
-    return -float(minimize(fall, np.zeros(len(theta)), method="BFGS").fun)
+    origin = np.zeros(len(theta))
+    if loss.smoothness < math.inf:
+        return -float(minimize(fall, origin, method="BFGS").fun)
+    # Straight pieces: a method that fits planes, begun again where it stopped.
+    for size in (1.0, 0.1, 1e-3):
+        options = {"rhobeg": size, "tol": 1e-10, "maxiter": 5000}
+        origin = minimize(fall, origin, method="COBYLA", options=options).x
+    return -fall(origin)
 
 
 def domain(loss: Loss, reach: float, rng: Random) -> None:
@@ -181,7 +188,7 @@ def domain(loss: Loss, reach: float, rng: Random) -> None:
         holds = np.isfinite(loss.conjugate(y, theta))
         require(loss, "the gradient lies in the domain", holds, y=y, z=at, theta=theta)
     law = "the conjugate is infinite outside its domain"
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         rows, theta = np.arange(len(y)), loss.gradient(y, z)
         other = (y + 1) % loss.n_classes
         for size in (1e-9, 1.0):
@@ -207,7 +214,7 @@ def domain(loss: Loss, reach: float, rng: Random) -> None:
 def center(loss: Loss, reach: float, rng: Random) -> None:
     y, z = _points(loss, rng)
     weight = rng.random(len(y)) * (rng.random(len(y)) < 0.7)
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         shifts = [z, z + 3.0 * np.eye(loss.n_classes)[0], z * 0.0]
     else:
         shifts = [z, abs(z) + abs(y), -abs(z) - abs(y), z + 1.0]
@@ -240,7 +247,7 @@ def kin(
     """A library and a floating type give the float64 answer of numpy, in their own type."""
     law = f"{library} {np.dtype(dtype).name} agrees with numpy float64"
     y, z = _points(loss, rng)
-    coded = isinstance(loss, Multinomial)
+    coded = isinstance(loss, Joint)
     target = make(y if coded else y.astype(np.float32).astype(dtype))
     score = make(z.astype(np.float32).astype(dtype))
     weight = make(rng.random(len(y)).astype(dtype))
@@ -271,6 +278,8 @@ def kin(
 
 def smoothed(loss: Loss, reach: float, rng: Random) -> None:
     """yosida is a subgradient at its own prox, and `joint` says where its derivative is not 0."""
+    if isinstance(loss, MulticlassHinge):
+        _smoothed_joint(loss, rng)
     if not isinstance(loss, Bent):
         return
     y, z = _points(loss, rng)
@@ -290,6 +299,19 @@ def smoothed(loss: Loss, reach: float, rng: Random) -> None:
         )
         right = np.abs(bend - told) <= 1e-3 / step + 1e-9 * (1.0 + np.abs(z)) / move
         require(loss, "the curvature of the smoother loss", right | ~near, y=y, z=z)
+
+
+def _smoothed_joint(loss: MulticlassHinge, rng: Random) -> None:
+    """The same about a dual point of each row."""
+    y, z = _points(loss, rng)
+    centre = loss.gradient(y, _scores(loss, rng, y))
+    for step in (1e-6, 0.1, 30.0):
+        t = loss.yosida(y, z, centre, step)
+        u = z - step * (t - centre)
+        require(loss, "yosida lies in the domain", np.isfinite(loss.conjugate(y, t)), y=y, z=z)
+        gap = loss.value(y, u) + loss.conjugate(y, t) - _dot(t, u)
+        room = 1e-12 * (1.0 + abs(z).max(axis=1) + step)
+        require(loss, "yosida is a subgradient at the prox", np.abs(gap) <= room, y=y, z=z)
 
 
 LAWS = (

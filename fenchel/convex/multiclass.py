@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -14,9 +15,65 @@ from fenchel.convex.loss import Loss
 from fenchel.data.arrays import Array, double, host, like, xlogx
 
 
+class Joint(Loss):
+    """A loss of K scores at once whose dual points are shifted probabilities.
+
+    y (n,) holds codes 0 … K − 1, z and θ are (n, K). Domain of l*: q = θ + e_y ≥ 0, Σₖ qₖ = 1, the
+    sum within its rounding.
+    """
+
+    __slots__ = ()
+    n_classes: int
+
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+        """[Σ s q, Σ s e_y], (2, K): the class masses that θ predicts and those observed."""
+        xp = array_namespace(theta)
+        theta = double(theta)
+        s = xp.ones_like(theta[:, 0]) if weight is None else double(weight)
+        observed = s @ self._simplex(y, xp.zeros_like(theta))
+        return np.stack([host(s @ theta + observed), host(observed)])
+
+    def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
+        """q T − e_y, with T a stochastic matrix that carries the predicted masses to the observed.
+
+        Each class keeps what it should have; its excess goes to the classes in deficit, in
+        proportion to their deficits. A stochastic T keeps every q on the simplex.
+        """
+        predicted, observed = np.clip(imbalance, 0.0, None)
+        deficit = np.clip(observed - predicted, 0.0, None)
+        if not deficit.any():
+            return array_namespace(theta).asarray(theta, copy=True)
+        kept = np.ones(self.n_classes)
+        np.divide(np.minimum(predicted, observed), predicted, out=kept, where=predicted > 0.0)
+        change = np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
+        # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
+        return theta + self._simplex(y, theta) @ like(change, theta)
+
+    def _simplex(self, y: Array, theta: Array) -> Array:
+        """Q = θ + E."""
+        Q = array_namespace(theta).asarray(theta, copy=True)
+        Q[self._rows(Q), y] += 1.0
+        return Q
+
+    def _rows(self, z: Array) -> Array:
+        return array_namespace(z).arange(z.shape[0], device=z.device)
+
+    def _inside(self, Q: Array) -> Array:
+        """Whether each row of Q lies on the simplex."""
+        xp = array_namespace(Q)
+        slack = max(1e-12, 4.0 * self.n_classes * float(xp.finfo(Q.dtype).eps))
+        return xp.all(Q >= 0.0, axis=-1) & (xp.abs(xp.sum(Q, axis=-1) - 1.0) <= slack)
+
+
+def _class_count(n_classes: int) -> int:
+    if operator.index(n_classes) < 2:
+        raise ValueError(f"n_classes must be at least 2, got {n_classes!r}")
+    return operator.index(n_classes)
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Multinomial(Loss):
+class Multinomial(Joint):
     """The negative log-likelihood of P(y = k | z) = e^{z_k} / Σⱼ e^{z_j}.
 
     l(y, z) = log Σₖ e^{z_k} − z_y,  l*(y, θ) = Σₖ qₖ log qₖ with q = θ + e_y
@@ -34,9 +91,7 @@ class Multinomial(Loss):
     smoothness: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
-        if operator.index(self.n_classes) < 2:
-            raise ValueError(f"n_classes must be at least 2, got {self.n_classes!r}")
-        object.__setattr__(self, "n_classes", operator.index(self.n_classes))
+        object.__setattr__(self, "n_classes", _class_count(self.n_classes))
 
     def value(self, y: Array, z: Array) -> Array:
         return self.evaluate(y, z)[0]
@@ -66,9 +121,7 @@ class Multinomial(Loss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         xp = array_namespace(theta)
         Q = self._simplex(y, theta)
-        slack = max(1e-12, 4.0 * self.n_classes * float(xp.finfo(Q.dtype).eps))
-        inside = xp.all(Q >= 0.0, axis=-1) & (xp.abs(xp.sum(Q, axis=-1) - 1.0) <= slack)
-        return xp.where(inside, xp.sum(xlogx(Q.clip(0.0, None)), axis=-1), xp.inf)
+        return xp.where(self._inside(Q), xp.sum(xlogx(Q.clip(0.0, None)), axis=-1), xp.inf)
 
     def bend(self, curvature: Array, u: Array) -> Array:
         """P∘U − P (Σₖ P∘U): diag(p) − p pᵀ applied to each row of U."""
@@ -77,36 +130,87 @@ class Multinomial(Loss):
         bent -= curvature * xp.sum(bent, axis=-1, keepdims=True)
         return bent
 
-    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
-        """[Σ s q, Σ s e_y], (2, K): the class masses that θ predicts and those observed."""
+
+@final
+@dataclass(frozen=True, slots=True)
+class MulticlassHinge(Joint):
+    """The hinge of the best wrong class: how far its score plus one lies above the right one's.
+
+    l(y, z) = maxₖ (1[k ≠ y] + zₖ) − z_y,  l*(y, θ) = θ_y = q_y − 1 with q = θ + e_y
+
+    y (n,) holds codes 0 … K − 1, z and θ are (n, K). Gradient e_m − e_y, m the class that attains
+    the maximum (the first of several). Domain of l*: q ≥ 0, Σₖ qₖ = 1, the sum within its rounding.
+    For two classes it is the hinge of z₁ − z₀. A kink wherever classes tie: no curvature.
+
+    Reference: Crammer and Singer, On the algorithmic implementation of multiclass kernel-based
+    vector machines, JMLR 2 (2001).
+    """
+
+    n_classes: int
+    smoothness: ClassVar[float] = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_classes", _class_count(self.n_classes))
+
+    def value(self, y: Array, z: Array) -> Array:
+        lifted, own = self._lifted(y, z)
+        return array_namespace(z).max(lifted, axis=1) - own
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        xp = array_namespace(z)
+        lifted, _ = self._lifted(y, z)
+        rows = self._rows(z)
+        theta = xp.zeros_like(z)
+        theta[rows, xp.argmax(lifted, axis=1)] = 1.0
+        theta[rows, y] -= 1.0
+        return theta
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return array_namespace(z).zeros_like(z)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
         xp = array_namespace(theta)
-        theta = double(theta)
-        s = xp.ones_like(theta[:, 0]) if weight is None else double(weight)
-        observed = s @ self._simplex(y, xp.zeros_like(theta))
-        return np.stack([host(s @ theta + observed), host(observed)])
+        inside = self._inside(self._simplex(y, theta))
+        return xp.where(inside, theta[self._rows(theta), y], xp.inf)
 
-    def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
-        """q T − e_y, with T a stochastic matrix that carries the predicted masses to the observed.
+    def yosida(self, y: Array, z: Array, theta: Array, step: float) -> Array:
+        """argmax_t t·z − l*(y, t) − step |t − θ|²/2 over the domain, θ the given point.
 
-        Each class keeps what it should have; its excess goes to the classes in deficit, in
-        proportion to their deficits. A stochastic T keeps every q on the simplex.
+        It is the slope of the loss made smoother, a subgradient at z − step (t − θ), and so inside
+        the domain of l*.
+
+        t = q − e_y, q the projection of θ + e_y + (z + 1 − e_y)/step onto the simplex.
         """
-        predicted, observed = np.clip(imbalance, 0.0, None)
-        deficit = np.clip(observed - predicted, 0.0, None)
-        T = np.eye(self.n_classes)
-        if deficit.any():
-            kept = np.ones(self.n_classes)
-            np.divide(np.minimum(predicted, observed), predicted, out=kept, where=predicted > 0.0)
-            T = np.diag(kept) + np.outer(1.0 - kept, deficit / deficit.sum())
-        Q = self._simplex(y, theta) @ like(T, theta)
+        lifted, _ = self._lifted(y, z)
+        Q = project_simplex(self._simplex(y, theta) + lifted / step)
         Q[self._rows(Q), y] -= 1.0
         return Q
 
-    def _simplex(self, y: Array, theta: Array) -> Array:
-        """Q = θ + E."""
-        Q = array_namespace(theta).asarray(theta, copy=True)
-        Q[self._rows(Q), y] += 1.0
-        return Q
+    def _lifted(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """zₖ + 1[k ≠ y], and z_y."""
+        rows = self._rows(z)
+        own = z[rows, y]
+        lifted = z + 1.0
+        lifted[rows, y] = own
+        return lifted, own
 
-    def _rows(self, z: Array) -> Array:
-        return array_namespace(z).arange(z.shape[0], device=z.device)
+
+def project_simplex(V: Array) -> Array:
+    """The nearest point of {q ≥ 0, Σₖ qₖ = 1} to each row of V: max(v − τ, 0).
+
+    τ is the mean of the j largest entries less 1/j, for the largest j that leaves all of those
+    positive. O(K log K) a row.
+
+    Reference: Held, Wolfe and Crowder, Validation of subgradient optimization, Math. Program. 6
+    (1974).
+    """
+    xp = array_namespace(V)
+    K = V.shape[1]
+    ordered = xp.flip(xp.sort(V, axis=1), axis=1)
+    sums = xp.cumulative_sum(ordered, axis=1)
+    count = xp.astype(xp.arange(1, K + 1, device=V.device), V.dtype)[None, :]
+    size = xp.sum(xp.astype(count * ordered > sums - 1.0, xp.int64), axis=1)
+    rows = xp.arange(V.shape[0], device=V.device)
+    tau = (sums[rows, size - 1] - 1.0) / xp.astype(size, V.dtype)
+    Q = (V - tau[:, None]).clip(0.0, None)
+    return Q / xp.sum(Q, axis=1, keepdims=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Bent, Loss
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
 from fenchel.convex.unpenalised import certify_unpenalised, sharpen
@@ -60,7 +60,7 @@ class Problem(Objective):
     @property
     def outputs(self) -> int | None:
         """Columns of scores a row has; None for a single one."""
-        return self.loss.n_classes if isinstance(self.loss, Multinomial) else self.targets
+        return self.loss.n_classes if isinstance(self.loss, Joint) else self.targets
 
     def origin(self) -> Point:
         """w = 0, b = 0."""
@@ -167,10 +167,11 @@ class Problem(Objective):
         return replace(self, design=MatrixDesign(self.design.blocks.map(pick)), targets=None)
 
     def _beside(self, theta: Floats) -> Problem:
-        """The problem with θ in a second column of the target."""
-        n = self.design.n_rows
-        if theta.shape != (n,) or self.outputs is not None:
-            raise ValueError(f"theta must hold one number for each of {n} rows")
+        """The problem with θ in further columns of the target."""
+        n, K = self.design.n_rows, self.loss.n_classes if isinstance(self.loss, Joint) else None
+        if theta.shape != ((n,) if K is None else (n, K)) or self.targets is not None:
+            what = "one number" if K is None else "one number for each class"
+            raise ValueError(f"theta must hold {what} for each of {n} rows")
         return replace(self, design=self.design.beside(theta))
 
     def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:
@@ -179,7 +180,7 @@ class Problem(Objective):
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
             z = scores[0]
             if given:
-                y, theta = y[:, 0], y[:, 1]
+                y, theta = _parted(loss, y)
                 value = loss.value(y, z)
             else:
                 value, theta, _ = loss.evaluate(y, z)
@@ -242,7 +243,7 @@ class Problem(Objective):
         loss, single = self.loss, self.targets is None
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            y = y[:, 0] if y.ndim == 2 and single else y
+            y = _parted(loss, y)[0] if y.ndim == 2 and single else y
             nothing = 0.0 * scores[0]
             return nothing, Totals(_sum(loss.conjugate(y, nothing), s))
 
@@ -260,9 +261,17 @@ def is_free(penalty: Penalty) -> bool:
 
 def _balance(loss: Loss) -> Rows:
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        return 0.0 * scores[0], Totals(loss.imbalance(y[:, 0], y[:, 1], s))
+        return 0.0 * scores[0], Totals(loss.imbalance(*_parted(loss, y), s))
 
     return rows
+
+
+def _parted(loss: Loss, y: Array) -> tuple[Array, Array]:
+    """The target and θ, where they share an array."""
+    if isinstance(loss, Joint):
+        xp = array_namespace(y)
+        return xp.astype(y[:, 0], xp.int64), y[:, 1:]
+    return y[:, 0], y[:, 1]
 
 
 def _times(theta: Array, s: Array | None) -> Array:

@@ -1,20 +1,29 @@
-"""Where rows come from, how one sums over them, and rows seen as a linear map."""
+"""Where rows come from, how one sums over them, and rows seen as a linear map.
 
-from fenchel.data.blocks import Block, Blocks, Totals, threads
-from fenchel.data.cache import FileBlocks, TableFileError
-from fenchel.data.files import scan
-from fenchel.data.moments import ClassMoments, Moments
-from fenchel.data.table import as_blocks
+Names are loaded from their modules when first used: modules of this room that need numpy alone are
+then cheap to import.
+"""
 
-__all__ = [
-    "Block",
-    "Blocks",
-    "ClassMoments",
-    "FileBlocks",
-    "Moments",
-    "TableFileError",
-    "Totals",
-    "as_blocks",
-    "scan",
-    "threads",
-]
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Block": "blocks",
+    "Blocks": "blocks",
+    "ClassMoments": "moments",
+    "FileBlocks": "cache",
+    "Moments": "moments",
+    "TableFileError": "cache",
+    "Totals": "blocks",
+    "as_blocks": "table",
+    "scan": "files",
+    "threads": "blocks",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fenchel.data' has no attribute {name!r}")
+    return getattr(import_module(f"fenchel.data.{_HOME[name]}"), name)

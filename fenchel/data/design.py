@@ -42,7 +42,7 @@ class Design(ABC):
 
     @abstractmethod
     def beside(self, values: Floats) -> Design:
-        """The same rows with [yᵢ, valuesᵢ] for a target."""
+        """The same rows with [yᵢ, valuesᵢ] for a target; values may have several columns."""
 
     @abstractmethod
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
@@ -99,7 +99,7 @@ class MatrixDesign(Design):
     def beside(self, values: Floats) -> MatrixDesign:
         def join(block: Block) -> Block:
             rows = slice(block.start, block.start + block.n_rows)
-            y = np.stack([host(block.y), values[rows]], axis=1)
+            y = np.column_stack([host(block.y), values[rows]])
             return Block(block.start, block.X, like(y, double(block.X[:0])), block.weight)
 
         new = MatrixDesign(self.blocks.map(join))
@@ -126,13 +126,13 @@ class MatrixDesign(Design):
         return np.concatenate(self.blocks.reduce(stat))
 
     def pull(self, r: Floats) -> Totals:
-        """Totals(Φ*r, Σr) for one number a row, in the precision of the table."""
+        """Totals(Φ*r, Σr) for a vector r or the columns of a matrix, in the table's precision."""
 
         def stat(block: Block) -> Floats:
             here = r[block.start : block.start + block.n_rows]
             return host(adjoint(block.X, like(here, block.X)))
 
-        return Totals(self.blocks.reduce(stat), float(r.sum()))
+        return Totals(self.blocks.reduce(stat), float(r.sum()) if r.ndim == 1 else r.sum(axis=0))
 
     def bent(self, h: Floats) -> MatrixDesign:
         """The rows with h > 0 alone, in memory, and h for their weight."""
@@ -347,7 +347,7 @@ class GramDesign(Design):
         return s @ self.y.reshape(len(s), -1) / self.weight
 
     def beside(self, values: Floats) -> GramDesign:
-        return GramDesign(self.K, np.stack([self.y, values], axis=1), self.row_weight)
+        return GramDesign(self.K, np.column_stack([self.y, values]), self.row_weight)
 
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, self.K @ v))

@@ -43,7 +43,8 @@ def vector(v: Any, what: str, n: int, *, columns: bool = False) -> NDArray[Any]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{what} holds values that are not numbers: {error}") from error
     if a.ndim != 1 and not (columns and a.ndim == 2):
-        raise ValueError(f"{what} must have one dimension, got shape {a.shape}")
+        weights = "Sample weights must be 1D array or scalar: " if what == "sample_weight" else ""
+        raise ValueError(f"{weights}{what} must have one dimension, got shape {a.shape}")
     if len(a) != n:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows and "

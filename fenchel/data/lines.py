@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import numpy as np
+
 _LONGEST = 2**26  # bytes of one line
 
 
@@ -18,11 +20,12 @@ def first_line(slab: bytes) -> tuple[bytes, bytes]:
     return slab[:end].rstrip(b"\r"), slab[end + 1 :]
 
 
-def slabs(stream: BinaryIO, size: int) -> Iterator[bytes]:
+def slabs(stream: BinaryIO, size: int, *, quoted: bool = True) -> Iterator[bytes]:
     """The stream in pieces of about `size` bytes, each of whole lines.
 
     A doubled quote inside quotes counts twice, so a line ends where the number of quotes before
-    it is even. Empty lines at the end of the stream are left out.
+    it is even; without `quoted`, at every line feed. Empty lines at the end of the stream are left
+    out.
     """
     held = bytearray(size)
     filled = 0
@@ -31,7 +34,7 @@ def slabs(stream: BinaryIO, size: int) -> Iterator[bytes]:
         if not count:
             break
         filled += count
-        cut = _last_end(held, filled)
+        cut = _last_end(held, filled, quoted)
         if cut:
             yield bytes(memoryview(held)[:cut])
             held[: filled - cut] = held[cut:filled]
@@ -48,10 +51,15 @@ def slabs(stream: BinaryIO, size: int) -> Iterator[bytes]:
         yield rest
 
 
-def _last_end(slab: bytearray, filled: int) -> int:
+def _quotes(slab: bytearray, end: int) -> int:
+    """The quotes before `end`; `bytearray.count` takes ten times as long where they are many."""
+    return int(np.count_nonzero(np.frombuffer(slab, np.uint8, end) == 34))
+
+
+def _last_end(slab: bytearray, filled: int, quoted: bool) -> int:
     """Just behind the last line that ends outside quotes and is not empty; 0 if there is none."""
     cut = slab.rfind(b"\n", 0, filled) + 1
-    odd = slab.count(b'"', 0, cut) % 2
+    odd = _quotes(slab, cut) % 2 if quoted else 0
     while cut and odd:
         before = slab.rfind(b"\n", 0, cut - 1) + 1
         odd ^= slab.count(b'"', before, cut) % 2

@@ -108,6 +108,9 @@ class AugmentedLagrangian(Solver):
             state = self.step(small, state)
         return state.point
 
+    def sharpened(self, goal: float) -> AugmentedLagrangian:
+        return replace(self, goal=goal)
+
     def step(self, problem: Problem, state: State) -> State:
         stage, point = state.memory, state.point
         few = near_stage(problem, point, stage)

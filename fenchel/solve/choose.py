@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fenchel.convex.multiclass import MulticlassHinge
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
@@ -12,6 +13,7 @@ from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
+from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.newton import Newton
 from fenchel.solve.pairwise import PairNewton
 from fenchel.solve.solver import Solver, is_kinked
@@ -24,6 +26,8 @@ def choose(problem: Objective, tol: float = 0.0) -> Solver:
     if isinstance(problem, Ranking):
         return PairNewton(goal=tol)
     assert isinstance(problem, Problem)
+    if isinstance(problem.loss, MulticlassHinge):
+        return MulticlassLagrangian(goal=tol)
     if is_kinked(problem.loss) or is_nearly_kinked(problem):
         return AugmentedLagrangian(goal=tol)
     if isinstance(problem.penalty, NonNegative):

@@ -225,11 +225,13 @@ def _enter(
     k: int,
     j: int,
     b: float,
+    blur: NDArray[np.float64],
 ) -> int:
     """j joins the factor of k columns; how many there are then.
 
     Where those make up for the whole of column j, nothing but corners bends along the exchange of
-    it for them: it goes on until one of them, or j, is zero and leaves.
+    it for them: it goes on until one of them, or j, is zero and leaves. blur: what rounding leaves
+    open of each slope; a slope of the exchange below that of its parts is none.
     """
     bend = G[j, j] + b
     left = factor_append(G, b, L, order, k, j)
@@ -237,11 +239,12 @@ def _enter(
         return k + 1
     q = L[k, :k].copy()
     _solve_back(L, k, q)
-    down, size = slope[j], abs(slope[j])
+    down, size, noise = slope[j], abs(slope[j]), blur[j]
     for i in range(k):
         down -= q[i] * slope[order[i]]
         size += abs(q[i] * slope[order[i]])
-    flat = abs(down) <= 1e-10 * size
+        noise += abs(q[i]) * blur[order[i]]
+    flat = abs(down) <= max(1e-10 * size, noise)
     toward = sign[j] if w[j] == 0.0 else (1.0 if down <= 0.0 else -1.0)
     if w[j] == 0.0 and (flat or down * toward > 0.0):
         return k
@@ -318,16 +321,20 @@ def active_descent(
     m = w.size
     sign, shut = np.sign(w), np.zeros(m, np.bool_)
     before, slope, p = w.copy(), np.zeros(m), np.zeros(m)
-    noise, last = np.abs(g), np.inf
+    noise, blur, last = np.abs(g), np.zeros(m), np.inf
     waiting, joining = rest.size, -1
     while work > 0.0:
+        size = 0.0
         for j in range(m):
             slope[j] = g[j] + b * w[j] + a * sign[j]
+            size += abs(w[j]) * np.sqrt(G[j, j])
+        for j in range(m):
+            blur[j] = 1e-15 * (noise[j] + size * np.sqrt(G[j, j]))
         if waiting:
             waiting -= 1
             joining = rest[waiting]
             if w[joining] != 0.0:
-                k = _enter(G, slope, w, sign, L, order, k, joining, b)
+                k = _enter(G, slope, w, sign, L, order, k, joining, b, blur)
                 work -= 4.0 * k * k
         else:
             while k:
@@ -365,11 +372,12 @@ def active_descent(
         for j in range(m):
             size += abs(w[j]) * np.sqrt(G[j, j])
         for j in range(m):
+            blur[j] = 1e-15 * (noise[j] + size * np.sqrt(G[j, j]))
             bend = G[j, j] + b
             if sign[j] != 0.0 or shut[j] or bend <= 0.0:
                 continue
             miss = (-g[j] if positive else abs(g[j])) - a
-            if miss > limit + 1e-15 * (noise[j] + size * np.sqrt(G[j, j])):
+            if miss > limit + blur[j]:
                 gain = miss * miss / bend
                 if gain > most:
                     most, joining = gain, j
@@ -381,7 +389,7 @@ def active_descent(
             j = order[i]
             slope[j] = g[j] + b * w[j] + a * sign[j]
         count = k
-        k = _enter(G, slope, w, sign, L, order, k, joining, b)
+        k = _enter(G, slope, w, sign, L, order, k, joining, b, blur)
         work -= 4.0 * k * k + _follow(G, g, w, before)
         if k == count and w[joining] == 0.0:
             sign[joining], shut[joining] = 0.0, True

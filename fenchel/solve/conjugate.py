@@ -85,6 +85,9 @@ class NewtonCG(Solver):
         first = float(np.linalg.norm(gradient(problem, point, seen)))
         return self._at(problem, point, seen, Memory(_diagonal(problem, point), first, exact))
 
+    def sharpened(self, goal: float) -> NewtonCG:
+        return replace(self, goal=min(self.goal, goal))
+
     def step(self, problem: Problem, state: State) -> State:
         memory: Memory = state.memory
         p = self._direction(problem, state)

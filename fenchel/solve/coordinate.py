@@ -60,6 +60,7 @@ class CoordinateDescent(Solver):
     """
 
     goal: float = 0.0
+    eager: bool = False  # every step goes for the goal: for those that all columns agree on already
     proves: ClassVar[bool] = True
 
     def refuses(self, problem: Problem) -> str | None:
@@ -93,6 +94,9 @@ class CoordinateDescent(Solver):
             z = shelf.columns.push(w) + b
             return self._arrive(problem, shelf, (w, b), z, None)
 
+    def sharpened(self, goal: float) -> CoordinateDescent:
+        return replace(self, goal=goal, eager=True)
+
     def step(self, problem: Problem, state: State) -> State:
         assert isinstance(problem.penalty, Elastic)
         memory: Memory = state.memory
@@ -101,7 +105,7 @@ class CoordinateDescent(Solver):
             w, b = state.point
             gap = memory.proof.relative_gap
             rel = max(self.goal, min(0.1 * gap, 0.1)) if gap > self.goal else 0.1 * gap
-            if memory.a < memory.before < math.inf and self.goal > 0.0:
+            if self.eager or (memory.a < memory.before < math.inf and self.goal > 0.0):
                 rel = min(rel, self.goal)  # a step down a path: the strong rule knows the columns
             if memory.rel <= rel:  # reached on the columns at hand, and not enough
                 rel = 0.1 * memory.rel

@@ -21,7 +21,6 @@ Reference: Bondell, Reich, Wang, Noncrossing quantile regression curve estimatio
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.hessian import Root
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
@@ -84,11 +83,9 @@ def noncrossing(
     assert best is not None
     certificate = best.certificate
     if certificate.relative_gap > tol:
-        warnings.warn(
+        warn_outside(
             f"relative duality gap {certificate.relative_gap:.2g}, asked tol={tol:.2g}: loosen "
             "tol, or scale the columns",
-            NotCertified,
-            stacklevel=3,
         )
     return best
 

@@ -98,6 +98,9 @@ class Newton(Solver):
             state = self.step(small, state)
         return state
 
+    def sharpened(self, goal: float) -> Newton:
+        return self
+
     def step(self, problem: Problem, state: State) -> State:
         memory: Memory = state.memory
         direction = memory.direction
@@ -126,7 +129,7 @@ class Newton(Solver):
     def _worth_renewing(self, problem: Problem, before: float, new: State) -> bool:
         """Whether a Hessian (as dear as 1 + d/30 passes) saves more passes than it costs."""
         goal = 1e-9 * abs(new.seen.value)
-        if new.decrement <= goal:
+        if new.decrement <= goal or goal == 0.0:  # a loss of zero is the least there is
             return False
         rate = min(new.decrement / max(before, 1e-300), 0.999)
         left = math.log(new.decrement / goal) / -math.log(rate) if rate > 0 else 0.0

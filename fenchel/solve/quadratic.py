@@ -104,8 +104,10 @@ def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -
     """The minimum itself, but for rounding, by changes of single entries of the support."""
     from fenchel.solve.compiled import DEPENDENT, active_descent
 
-    A, m, b = np.flatnonzero(w), len(w), corners.b
-    root = np.sqrt(np.diagonal(G)[A] + b)
+    m, b = len(w), corners.b
+    bend = np.diagonal(G)[:m] + b
+    A = np.flatnonzero((w != 0.0) & (bend > 0.0))  # a column of zeros has no part in the factor
+    root = np.sqrt(bend[A])
     K = G[np.ix_(A, A)] / np.multiply.outer(root, root)
     np.fill_diagonal(K, 1.0)
     L, order = np.empty((m, m)), np.empty(m, np.int64)
@@ -130,7 +132,7 @@ def _newton(H: Floats, b: float, slope: Floats) -> Floats | None:
             factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             continue
-        step: Floats = -linalg.cho_solve(factor, slope)
+        step: Floats = -linalg.cho_solve(factor, slope, check_finite=False)
         if np.isfinite(step).all():
             return step
     return None

@@ -5,7 +5,6 @@ minimise over (w, b):  Σᵢ sᵢ (yᵢ - xᵢ·w - b)² + α|w|²
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.distance import Square
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import EPS, Problem
@@ -127,11 +126,9 @@ def _free(found: LeastSquares, tol: float) -> Ridges:
 
 def warn_open(proof: Certificate, tol: float) -> None:
     """The warning of a fit without steps whose certificate has not closed."""
-    warnings.warn(
+    warn_outside(
         f"relative gap {proof.relative_gap:.2g}, asked tol={tol:.2g}: scale the columns, drop "
         "dependent ones, or loosen tol",
-        NotCertified,
-        stacklevel=4,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.hessian import Root
 from fenchel.convex.scale import At, Bend, Layers, ScaledHuber, Seen
 from fenchel.data.arrays import double, host, is_sparse
@@ -78,11 +77,9 @@ def huber(
     history = tuple(c.scaled(factor) if factor < math.inf else c for c in path)
     if not converged:
         final = history[-1]
-        warnings.warn(
+        warn_outside(
             f"relative duality gap {final.relative_gap:.2g} after {final.steps} steps, asked "
             f"tol={tol:.2g}. Raise max_iter, loosen tol, or scale the columns.",
-            NotCertified,
-            stacklevel=4,
         )
     return ScaleFit(units.outward(at), history[-1], history, converged, vanished)
 

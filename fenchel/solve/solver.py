@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Bent, Loss
+from fenchel.convex.multiclass import MulticlassHinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import MatrixDesign, Point
@@ -51,6 +52,11 @@ class Solver(ABC):
     @abstractmethod
     def step(self, problem: Any, state: State) -> State: ...
 
+    def sharpened(self, goal: float) -> Solver | None:
+        """The solver that aims at a smaller relative gap, where its last steps double the number of
+        digits; None: it is not as fast as that."""
+        return None
+
     def prove(self, problem: Any, state: State) -> Certificate | None:
         """What the solver can prove from what it holds, without a pass over the rows, or where
         rounding keeps the dual away; None: nothing."""
@@ -59,7 +65,7 @@ class Solver(ABC):
 
 def is_kinked(loss: Loss) -> bool:
     """Whether the loss has corners."""
-    return isinstance(loss, Bent) and loss.soft == 0.0
+    return isinstance(loss, MulticlassHinge) or (isinstance(loss, Bent) and loss.soft == 0.0)
 
 
 def rough_edges(problem: Problem, solver: str) -> str | None:

@@ -283,7 +283,13 @@ def first_mu(problem: Problem, rows: Rows, z: Floats, near: bool) -> float:
     assert isinstance(loss, Bent)
     low, high = loss.slopes(rows.y[:1])
     steep = max(float(np.max(high)), -float(np.min(low)))
-    mu = max(float(rows.s @ loss.value(rows.y, z)) / steep**2, 1e-300)
+    mu = float(rows.s @ loss.value(rows.y, z)) / steep**2
+    # Where the start all but meets every row, its losses say nothing of the optimum's multipliers:
+    # those of the origin give the scale, and a target of zeros takes any.
+    level = np.full(n, float(problem.middle) if problem.intercept else 0.0)
+    least = 1e-4 * float(rows.s @ loss.value(rows.y, level)) / steep**2
+    if mu <= 1e-6 * least:
+        return least or 1.0
     wanted = min(3 * (problem.design.dimension + 1), n // 2)
     for _ in range(20 if near else 0):
         t = loss.yosida(rows.y, z, 0.5 * mu)

@@ -69,3 +69,57 @@ def ascend(
             for q in range(lo, hi):
                 w[indices[q]] -= change * data[q]
     return level, count, worst
+
+
+@njit(**_settings)
+def ascend_simplex(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    y: NDArray[np.int64],
+    push: NDArray[np.float64],
+    mu: NDArray[np.float64],
+    bias: float,
+    theta: NDArray[np.float64],
+    W: NDArray[np.float64],
+    b: NDArray[np.float64],
+    order: NDArray[np.int64],
+) -> float:
+    """One round over the rows of the multiclass hinge; returns the largest change of a multiplier.
+
+    q ← the projection of θ + e_y + (z + 1 − e_y)/μ onto the simplex, θ′ = q − e_y, then
+    W ← W − push x (θ′ − θ)' and b likewise, by bias.
+    """
+    K = theta.shape[1]
+    z, v, ordered = np.empty(K), np.empty(K), np.empty(K)
+    worst = 0.0
+    for r in range(order.size):
+        i = order[r]
+        for k in range(K):
+            z[k] = b[k]
+        for q in range(indptr[i], indptr[i + 1]):
+            for k in range(K):
+                z[k] += data[q] * W[indices[q], k]
+        for k in range(K):
+            v[k] = theta[i, k] + (z[k] + 1.0) / mu[i]
+        v[y[i]] += 1.0 - 1.0 / mu[i]
+        ordered[:] = np.sort(v)
+        total, tau = 0.0, 0.0
+        for j in range(K):
+            total += ordered[K - 1 - j]
+            if ordered[K - 1 - j] * (j + 1.0) > total - 1.0:
+                tau = (total - 1.0) / (j + 1.0)
+        change = 0.0
+        for k in range(K):
+            new = max(v[k] - tau, 0.0) - (1.0 if k == y[i] else 0.0)
+            z[k] = push[i] * (new - theta[i, k])
+            change = max(change, abs(new - theta[i, k]))
+            theta[i, k] = new
+        if change > 0.0:
+            worst = max(worst, change)
+            for k in range(K):
+                b[k] -= bias * z[k]
+            for q in range(indptr[i], indptr[i + 1]):
+                for k in range(K):
+                    W[indices[q], k] -= data[q] * z[k]
+    return worst

@@ -95,6 +95,7 @@ def perceptron_pass(
     c: NDArray[np.float64],
     active: NDArray[np.bool_],
     mistakes: NDArray[np.float64],
+    losses: NDArray[np.float64],
     eta: float,
     bias: float,
     t: float,
@@ -103,7 +104,8 @@ def perceptron_pass(
 
     A row of weight s is looked at s times running, the last time for a fraction of a step.
     U, c (empty unless the average is wanted) gather every change times the looks before it, so
-    that the mean over T looks is W - U / T. Returns t, the looks so far.
+    that the mean over T looks is W - U / T. losses gathers s max(0, -yz), z at the first look.
+    Returns t, the looks so far.
     """
     K = W.shape[0]
     for r in range(codes.size):
@@ -119,6 +121,7 @@ def perceptron_pass(
             m = y * (_dot(rows, i, W[k]) + b[k])
             if m > 0.0:
                 continue
+            losses[k] -= s * m
             a = s
             if s > 1.0:
                 if norm < 0.0:
@@ -150,13 +153,14 @@ def voted_pass(
     state: NDArray[np.float64],
     planes: NDArray[np.float64],
     counts: NDArray[np.float64],
+    losses: NDArray[np.float64],
     eta: float,
     bias: float,
 ) -> tuple[int, int]:
     """Like perceptron_pass for one class, keeping each plane that survived, with its looks.
 
-    plane is (w, b); state is [looks that the plane has survived, mistakes]. Returns the row to go
-    on from when `planes` is full, and how many planes it holds.
+    plane is (w, b); state is [looks that the plane has survived, mistakes]; losses has one entry.
+    Returns the row to go on from when `planes` is full, and how many planes it holds.
     """
     used, d = 0, plane.size - 1
     for r in range(first, codes.size):
@@ -167,6 +171,7 @@ def voted_pass(
         y = 1.0 if codes[i] == positive else -1.0
         norm = -1.0
         m = y * (_dot(rows, i, plane[:d]) + plane[d])
+        losses[0] += left * max(0.0, -m)
         while left > 0.0:
             if m > 0.0:
                 state[0] += left
@@ -186,6 +191,73 @@ def voted_pass(
             state[1] += a
             left -= a
     return codes.size, used
+
+
+@njit(**_settings)
+def penalised_pass(
+    rows: Any,
+    codes: NDArray[np.int64],
+    weight: NDArray[Any],
+    order: NDArray[np.int64],
+    W: NDArray[np.float64],
+    b: NDArray[np.float64],
+    U: NDArray[np.float64],
+    c: NDArray[np.float64],
+    q: NDArray[np.float64],
+    active: NDArray[np.bool_],
+    mistakes: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    eta: float,
+    bias: float,
+    ridge: float,
+    lasso: float,
+    t: float,
+) -> float:
+    """Like perceptron_pass, each look followed by a step of size η on ridge |w|²/2 + lasso |w|₁.
+
+    The ridge scales w; the lasso moves every entry towards zero by what it still owes of η lasso
+    for each look so far, and not beyond: q (K, d) holds what it has paid. U, c (empty unless the
+    average is wanted) are the sums of the planes over the looks. losses gathers the loss and the
+    penalty before each look.
+
+    Reference: Tsuruoka, Tsujii and Ananiadou, Stochastic gradient descent training for
+    L1-regularized log-linear models with cumulative penalty, ACL (2009).
+    """
+    K, d = W.shape
+    for r in range(codes.size):
+        i = order[r] if order.size else r
+        left = np.float64(weight[i]) if weight.size else 1.0
+        while left > 0.0:
+            a = min(left, 1.0)
+            for k in range(K):
+                if active[k]:
+                    w, y = W[k], 1.0 if codes[i] == (1 if K == 1 else k) else -1.0
+                    m = y * (_dot(rows, i, w) + b[k])
+                    size = 0.0
+                    for j in range(d):
+                        size += 0.5 * ridge * w[j] * w[j] + lasso * abs(w[j])
+                    losses[k] += a * (max(0.0, -m) + size)
+                    if ridge > 0.0:
+                        w *= max(0.0, 1.0 - a * eta * ridge)
+                    if m <= 0.0:
+                        _add(rows, i, y * eta * a, w)
+                        b[k] += y * eta * a * bias
+                        mistakes[k] += a
+                    if lasso > 0.0:
+                        owed = eta * lasso * (t + a)
+                        for j in range(d):
+                            z = w[j]
+                            if z > 0.0:
+                                w[j] = max(0.0, z - (owed + q[k, j]))
+                            elif z < 0.0:
+                                w[j] = min(0.0, z + (owed - q[k, j]))
+                            q[k, j] += w[j] - z
+                if c.size:
+                    U[k] += a * W[k]
+                    c[k] += a * b[k]
+            t += a
+            left -= a
+    return t
 
 
 @njit(**_settings)

@@ -46,7 +46,7 @@ class Walk:
 
 @dataclass
 class Perceptrons(Walk):
-    """Rosenblatt's rule for each class: w += η y x, b += η y R² on a mistake."""
+    """Rosenblatt's rule for each class: w += η y x, b += η y · bias on a mistake."""
 
     mistakes: Floats = field(init=False)
 
@@ -54,8 +54,10 @@ class Perceptrons(Walk):
         super().__post_init__()
         self.mistakes = np.zeros(len(self.W))
 
-    def meet(self, visit: Visit, active: NDArray[np.bool_], eta: float, bias: float) -> None:
-        """Look at the rows once, for the classes that are active."""
+    def meet(
+        self, visit: Visit, active: NDArray[np.bool_], losses: Floats, eta: float, bias: float
+    ) -> None:
+        """Look at the rows once, for the classes that are active, whose losses are added up."""
         from fenchel.solve.online.compiled import perceptron_pass
 
         self.looks = perceptron_pass(
@@ -69,8 +71,56 @@ class Perceptrons(Walk):
             self.c,
             active,
             self.mistakes,
+            losses,
             eta,
             bias,
+            self.looks,
+        )
+
+
+@dataclass
+class PenalisedPerceptrons(Perceptrons):
+    """The same with a step on ridge |w|²/2 + lasso |w|₁ after each look.
+
+    paid: what the lasso has moved each entry by; U and c are sums of the planes over the looks.
+    """
+
+    ridge: float = 0.0
+    lasso: float = 0.0
+    paid: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.paid = np.zeros(self.W.shape if self.lasso > 0.0 else (0, 0))
+
+    @property
+    def mean(self) -> tuple[Floats, Floats]:
+        if not self.average or self.looks == 0.0:
+            return self.W, self.b
+        return self.U / self.looks, self.c / self.looks
+
+    def meet(
+        self, visit: Visit, active: NDArray[np.bool_], losses: Floats, eta: float, bias: float
+    ) -> None:
+        from fenchel.solve.online.compiled import penalised_pass
+
+        self.looks = penalised_pass(
+            visit.rows,
+            visit.codes,
+            visit.weight,
+            visit.order,
+            self.W,
+            self.b,
+            self.U,
+            self.c,
+            self.paid,
+            active,
+            self.mistakes,
+            losses,
+            eta,
+            bias,
+            self.ridge,
+            self.lasso,
             self.looks,
         )
 
@@ -93,7 +143,7 @@ class Votes:
     def mistakes(self) -> float:
         return float(self.state[1])
 
-    def meet(self, visit: Visit, positive: int, eta: float, bias: float) -> None:
+    def meet(self, visit: Visit, positive: int, losses: Floats, eta: float, bias: float) -> None:
         from fenchel.solve.online.compiled import voted_pass
 
         need = int(np.ceil(visit.weight.max(initial=1.0))) + 1
@@ -117,6 +167,7 @@ class Votes:
                 self.state,
                 planes,
                 counts,
+                losses,
                 eta,
                 bias,
             )

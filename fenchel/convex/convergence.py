@@ -1,0 +1,12 @@
+"""The warning of a fit that stopped too early; apart, since scikit-learn's takes long to import."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class NotCertified(ConvergenceWarning):
+    """The fit stopped before its certificate closed; the message says what was reached.
+
+    A ConvergenceWarning of scikit-learn, so that filters and tests written for it apply.
+    """
