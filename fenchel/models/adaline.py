@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.convergence import NotCertified
 from fenchel.convex.distance import Square
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
@@ -24,6 +24,7 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.design import MatrixDesign, forward
 from fenchel.models.classes import against, class_rows
+from fenchel.models.namespace import fit_method
 from fenchel.models.sequential import SequentialClassifier, check_radius
 from fenchel.solve.hard_margin import radius
 from fenchel.solve.minimise import minimise
@@ -145,7 +146,7 @@ class Adaline(SequentialClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Adaline:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         begun = time.perf_counter()
@@ -190,7 +191,7 @@ class Adaline(SequentialClassifier):
             self._warn(value > zero, safe)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Adaline:
@@ -246,12 +247,10 @@ class Adaline(SequentialClassifier):
                     f"The plane is worse than w = 0: eta0={self.eta0:.3g} is too long, and one "
                     f"below {2.0 * safe:.3g} = 2/max |x|² cannot diverge."
                 )
-        warnings.warn(
+        warn_outside(
             f"Adaline stopped after {self.n_iter_} epochs at a relative gap of "
             f"{certificate.relative_gap:.2g} to the least-squares optimum, asked tol={self.tol:g}. "
             f"{hint}",
-            NotCertified,
-            stacklevel=4,
         )
 
 

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
-from fenchel.data.arrays import host, like
+from fenchel.data.arrays import host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import forward
 from fenchel.data.table import as_blocks, attach, check_weight, is_dask
+from fenchel.models.namespace import as_known, dispatches, on_device_of
 
 Floats = NDArray[np.float64]
 
@@ -30,15 +33,19 @@ def rows_in(
     """X as blocks, with the estimator's feature names and number checked or, at fit, set."""
     if not isinstance(X, Blocks):
         _check_feature_names(estimator, X, reset=reset)
-    blocks = as_blocks(X, y, weight)
+    blocks = as_blocks(as_known(X), y, weight)
     if isinstance(X, Blocks) and reset and X.names is not None:
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
     if reset:
         estimator.n_features_in_ = blocks.n_cols
-    elif blocks.n_cols != estimator.n_features_in_:
+        return blocks
+    # A model whose coefficients were set by hand was never told how many columns there are.
+    known = vars(estimator)
+    expected = known["n_features_in_"] if "n_features_in_" in known else known["coef_"].shape[-1]
+    if blocks.n_cols != expected:
         raise ValueError(
             f"X has {blocks.n_cols} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
+            f"{expected} features as input"
         )
     return blocks
 
@@ -47,10 +54,11 @@ def scores_out(estimator: Any, X: Any) -> Any:
     """X w + b, block by block: shape (n,) or (n, K), in X's precision; a tensor for a tensor."""
     check_is_fitted(estimator)
     blocks = rows_in(estimator, X, reset=False)
-    coef = host(estimator.coef_)
+    coef = as_known(estimator.coef_)
+    coef = host(coef.toarray() if is_sparse(coef) else coef)
     single = coef.ndim == 1 or (coef.shape[0] == 1 and estimator.__sklearn_tags__().classifier_tags)
     w = coef.ravel() if single else coef.T
-    b = host(np.asarray(host(estimator.intercept_)))
+    b = host(as_known(estimator.intercept_))
     b = b.ravel()[0] if single and b.ndim else b
 
     def score(block: Block) -> Any:
@@ -59,7 +67,17 @@ def scores_out(estimator: Any, X: Any) -> Any:
     if is_torch_array(X):
         return score(blocks.gather())
     parts = [host_keep(score(block)) for block in blocks]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return on_device_of(scores, X) if dispatches(X) else scores
+
+
+def sparse_rows(coef: Any) -> Any:
+    """Coefficients as a sparse matrix of one row for each plane, or as a sparse array where
+    scikit-learn's configuration asks for that."""
+    if is_sparse(coef):
+        return coef
+    kind = csr_matrix if get_config()["sparse_interface"] == "spmatrix" else csr_array
+    return kind(np.atleast_2d(host_keep(coef)))
 
 
 def host_keep(x: Any) -> NDArray[Any]:

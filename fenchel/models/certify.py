@@ -58,7 +58,8 @@ def certify(
       log(1 + e^{-yz}) of z = x·w + b or, for more classes, the multinomial log Σₖ e^{zₖ} - z_y;
       for C = inf, Σ sᵢ l(yᵢ, zᵢ)
     - LinearSVC: C Σ sᵢ max(0, 1 - yᵢzᵢ)ᵖ + |w|²/2 or |w|₁, p = 1 (hinge) or 2, one class against
-      the rest, summed over the classes
+      the rest, summed over the classes; for multi_class="crammer_singer" C Σ sᵢ maxₖ (1[k ≠ yᵢ] +
+      zᵢₖ) - zᵢy + Σₖ|wₖ|²/2, of two classes C Σ sᵢ max(0, 1 - yᵢzᵢ) + |w|²/4
     - Perceptron: Σ sᵢ max(0, -yᵢzᵢ) / Σsᵢ, whose optimum is 0, at w = 0 if nowhere else; Adaline:
       Σ sᵢ(yᵢ - zᵢ)² / (2Σsᵢ); both with y = ±1, one class against the rest, summed over the classes
     - PairwiseRanker: Σ sᵢsⱼ φ(zᵢ - zⱼ) / Σ sᵢsⱼ + α|w|²/2 over pairs with yᵢ > yⱼ in one group

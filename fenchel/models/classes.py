@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from fenchel.data.arrays import host
+from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.table import as_blocks, check_weight, follow
 from fenchel.models.base import (
@@ -22,20 +22,41 @@ from fenchel.models.base import (
     label_blocks,
     rows_in,
     scores_out,
+    sparse_rows,
 )
+from fenchel.models.namespace import as_known, dispatches, on_device_of
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A fitted linear classifier: one plane for two classes, one a class for more."""
 
+    coef_: Any
+    intercept_: Any
+
     def decision_function(self, X: Any) -> Any:
         """x·w + b: shape (n,) for two classes, (n, K) for more."""
         return scores_out(self, X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The class with the largest score; of two, the second where the score is above zero."""
-        z = host(self.decision_function(X))
-        return self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+        z = host(as_known(self.decision_function(X)))
+        labels = self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+        numeric = labels.dtype.kind in "fiub"
+        return on_device_of(labels, X) if numeric and dispatches(X) else labels
+
+    def sparsify(self) -> Self:
+        """coef_ as a sparse matrix of rows, which takes less memory where most entries are zero;
+        of the type that scikit-learn's configuration asks for (`sparse_interface`)."""
+        check_is_fitted(self)
+        self.coef_ = sparse_rows(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """coef_ as an array again."""
+        check_is_fitted(self)
+        if is_sparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -69,13 +90,11 @@ def class_rows(
     classes, codes = classes_of(labels, weight)
     check_two(estimator, classes)
     codes = np.maximum(codes, 0) if weight is not None else codes
-    if class_weight is not None:
-        each = _each(class_weight, classes, np.bincount(codes, weight, minlength=len(classes)))
-        weight = each[codes] * (1.0 if weight is None else weight)
     whole = blocks.gather()
     target = codes if len(classes) > 2 else 2.0 * codes - 1.0
     s = None if weight is None else follow(weight, whole.X)
-    return classes, InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
+    rows = InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
+    return classes, class_weighted(rows, classes, class_weight)
 
 
 def _remote(
@@ -84,26 +103,40 @@ def _remote(
     blocks = rows_in(estimator, X, y, sample_weight)
     classes, blocks = label_blocks(blocks)
     check_two(estimator, classes)
-    each = None
-    if class_weight is not None:
-
-        def count(block: Block) -> Totals:
-            s = None if block.weight is None else host(block.weight)
-            return Totals(np.bincount(host(block.y), s, minlength=len(classes)))
-
-        known = classes if y is not None or X.classes is None else X.classes[classes.astype(int)]
-        each = _each(class_weight, known, blocks.reduce(count)[0])
 
     def target(block: Block) -> Block:
-        codes, s = host(block.y), block.weight
-        if each is not None:
-            s = follow(each[codes], block.X) * (1.0 if s is None else s)
+        codes = host(block.y)
         t = codes if len(classes) > 2 else 2.0 * codes - 1.0
-        return Block(block.start, block.X, follow(t, block.X), s)
+        return Block(block.start, block.X, follow(t, block.X), block.weight)
 
     if y is None and X.classes is not None:  # the file's labels were coded when it was read
         classes = X.classes[classes.astype(int)]
-    return classes, blocks.map(target)
+    return classes, class_weighted(blocks.map(target), classes, class_weight)
+
+
+def class_weighted(blocks: Blocks, classes: NDArray[Any], class_weight: Any) -> Blocks:
+    """The rows with their weight times that of their class; targets as `class_rows` makes them."""
+    if class_weight is None:
+        return blocks
+
+    def codes_of(block: Block) -> NDArray[np.int64]:
+        y = host(block.y)
+        return (y > 0 if len(classes) == 2 else y).astype(np.int64)
+
+    def count(block: Block) -> Totals:
+        s = None if block.weight is None else host(block.weight)
+        return Totals(np.bincount(codes_of(block), s, minlength=len(classes)))
+
+    each = _each(class_weight, classes, blocks.reduce(count)[0])
+
+    def weigh(block: Block) -> Block:
+        s = each[codes_of(block)]
+        s = s if block.weight is None else s * host(block.weight)
+        return Block(block.start, block.X, block.y, follow(s, block.X))
+
+    if blocks.local:
+        return InMemory(weigh(blocks.gather()), blocks.names)
+    return blocks.map(weigh)
 
 
 def one_against(k: int, outputs: int) -> Callable[[Block], Block]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -28,13 +27,14 @@ from fenchel.convex.margin import (
     SquaredHinge,
     SquareMargin,
 )
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet, Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.classes import LinearClassifier, class_rows
 from fenchel.models.formula import fit_line, fit_planes
+from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 from fenchel.models.targets import SingleTarget, single_rows
 
@@ -46,6 +46,7 @@ MARGINS: dict[str, type[Loss]] = {
     "exponential": Exponential,
     "modified_huber": ModifiedHuber,
 }
+JOINT: dict[str, type[Joint]] = {"multinomial": Multinomial, "multiclass_hinge": MulticlassHinge}
 DISTANCES: dict[str, type[Loss]] = {
     "square": Square,
     "absolute": Absolute,
@@ -95,7 +96,8 @@ class ERMClassifier(LinearClassifier):
     ----------
     loss : str or Loss, default "logistic"
         "logistic", "hinge", "squared_hinge", "square", "exponential", "modified_huber", a margin
-        loss such as Hinge(), or for a joint fit "multinomial" (of two classes, logistic).
+        loss such as Hinge(), or for a joint fit "multinomial" (of two classes, logistic) or
+        "multiclass_hinge" (of two, hinge of z₁ - z₀; L2 penalty alone).
     penalty : str, Penalty or None, default "l2"
         "l2", "l1", "elasticnet" (half of each) with strength `lam`, a penalty such as L1(0.1) that
         brings its own, or None. Other mixtures: ElasticNet(lam, l1_ratio) of
@@ -133,7 +135,7 @@ class ERMClassifier(LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions({*MARGINS, "multinomial"}), Loss],
+        "loss": [StrOptions({*MARGINS, *JOINT}), Loss],
         **_shared,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -161,7 +163,7 @@ class ERMClassifier(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMClassifier:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         penalty = penalty_of(self)
@@ -181,10 +183,13 @@ class ERMClassifier(LinearClassifier):
 
     def loss_for(self, K: int) -> Loss:
         """The loss of K classes."""
-        if isinstance(self.loss, Multinomial) and self.loss.n_classes != K:
+        if isinstance(self.loss, Joint) and self.loss.n_classes != K:
             raise ValueError(f"loss={self.loss} does not fit y, which has {K} classes")
-        if self.loss == "multinomial" or isinstance(self.loss, Multinomial):
+        kind = JOINT.get(self.loss) if isinstance(self.loss, str) else type(self.loss)
+        if kind is Multinomial:
             return Multinomial(K) if K > 2 else Logistic()
+        if kind is MulticlassHinge:
+            return MulticlassHinge(K) if K > 2 else Hinge()
         return MARGINS[self.loss]() if isinstance(self.loss, str) else self.loss
 
     @available_if(_is_log)
@@ -254,10 +259,10 @@ class ERMRegressor(SingleTarget):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMRegressor:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
-        if isinstance(self.loss, Margin | Multinomial):
+        if isinstance(self.loss, Margin | Joint):
             raise ValueError(
                 f"ERMRegressor needs a loss of the residual, not {self.loss}: take ERMClassifier "
                 "for it, or Square(), Huber(), Absolute() here"

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
@@ -18,6 +19,8 @@ from fenchel.data.blocks import Block, Blocks, InMemory, Totals, thread_count, t
 from fenchel.data.convoy import Convoy, View
 from fenchel.data.design import Point, forward
 from fenchel.data.table import follow
+from fenchel.models.base import host_keep
+from fenchel.models.scoring import Scoring
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -30,69 +33,54 @@ class Fold(ABC):
     test: Blocks
 
     @abstractmethod
-    def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
-        """The judgement of each point on the test part; scorer None is accuracy."""
+    def scores(self, points: Sequence[Point], scoring: Scoring | None) -> list[float]:
+        """The judgement of each point on the test part; None is accuracy."""
 
 
 @dataclass(frozen=True)
 class MemoryFold(Fold):
     """A fold of rows in memory: any scorer of scikit-learn.
 
-    own makes a table of the part to fit alone.
+    own makes a table of the part to fit alone; rows are the numbers of those to judge.
     """
 
     train: View
     test: Blocks
     own: Callable[[], Blocks]
+    rows: NDArray[np.int64]
 
-    def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
-        if scorer is None:
+    def scores(self, points: Sequence[Point], scoring: Scoring | None) -> list[float]:
+        if scoring is None:
             return accuracies(self.test, points)
-        whole = self.test.gather()
-        classes = estimator.classes_
-        codes = host(whole.y)
-        codes = codes if len(classes) > 2 else (codes > 0)
-        weight = {} if whole.weight is None else {"sample_weight": host(whole.weight)}
-        judged = []
-        for w, b in points:
-            judge = _Judge(classes, np.atleast_2d(w.T), np.atleast_1d(b), type(estimator))
-            judged.append(
-                float(scorer(judge.model(), whole.X, classes[codes.astype(int)], **weight))
-            )
-        return judged
+        return scoring.scores(self.test.gather(), points, self.rows)
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """A fitted classifier around a point, for scorers that ask for one."""
+def memory_folds(
+    blocks: Blocks, splitter: Any, labels: Any = None, judged: Blocks | None = None, **routed: Any
+) -> list[MemoryFold]:
+    """scikit-learn's splits of rows held in memory; routed goes to the splitter.
 
-    classes: NDArray[Any]
-    coef: Floats
-    intercept: Floats
-    kind: type
-
-    def model(self) -> Any:
-        model = self.kind()
-        model.classes_, model.coef_, model.intercept_ = self.classes, self.coef, self.intercept
-        model.n_features_in_ = self.coef.shape[1]
-        return model
-
-
-def memory_folds(blocks: Blocks, splitter: Any, **routed: Any) -> list[MemoryFold]:
-    """scikit-learn's splits of rows held in memory; routed goes to the splitter."""
+    labels: the target as the splitter is to see it, if not as the blocks have it; judged: the same
+    rows with the weights to judge by, if those differ.
+    """
     whole = blocks.gather()
-    target = whole.y
-    assert target is not None
-    y = host(target)
+    y = host(whole.y) if labels is None else labels
+    n = len(y)
 
-    def part(rows: NDArray[Any]) -> Blocks:
-        weight = None if whole.weight is None else whole.weight[rows]
-        return InMemory(Block(0, whole.X[rows], target[rows], weight), blocks.names)
+    def part(rows: NDArray[Any], of: Blocks) -> Blocks:
+        block = of.gather()
+        assert block.y is not None
+        weight = None if block.weight is None else block.weight[rows]
+        return InMemory(Block(0, block.X[rows], block.y[rows], weight), blocks.names)
 
     folds: list[MemoryFold] = []
-    for train, test in splitter.split(np.zeros((len(y), 1)), y, **routed):
-        times = np.bincount(np.arange(len(y))[train], minlength=len(y))  # a row may come twice
-        folds.append(MemoryFold(_weighing(times), part(test), partial(part, train)))
+    X = host_keep(whole.X) if is_torch_array(whole.X) else whole.X
+    for train, test in splitter.split(X, y, **routed):
+        fit, rows = np.arange(n)[train], np.arange(n)[test]
+        times = np.bincount(fit, minlength=n)  # a row may come twice
+        own = partial(part, fit, blocks)
+        test_part = part(rows, blocks if judged is None else judged)
+        folds.append(MemoryFold(_weighing(times), test_part, own, rows))
     return folds
 
 
@@ -150,8 +138,8 @@ class StreamFold(Fold):
     train: View
     test: Blocks
 
-    def scores(self, estimator: Any, points: Sequence[Point], scorer: Any) -> list[float]:
-        if scorer is not None:
+    def scores(self, points: Sequence[Point], scoring: Scoring | None) -> list[float]:
+        if scoring is not None:
             raise ValueError(
                 "scoring must be None (accuracy) for tables that stay on disk or on a cluster"
             )
@@ -193,8 +181,11 @@ def squared_errors(test: Blocks, points: Sequence[Point]) -> list[float]:
     return judgements(test, points, lambda y, z: (z - y[:, None]) ** 2)
 
 
-def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
-    """The folds of scikit-learn's StratifiedKFold without shuffling, for rows never gathered.
+def stratified_folds(
+    blocks: Blocks, n_classes: int, cv: Any, judged: Blocks | None = None
+) -> list[Fold]:
+    """The folds of scikit-learn's StratifiedKFold without shuffling, for rows never gathered;
+    judged as in `memory_folds`.
 
     Of each class in row order, the first share goes to fold 0, the next to fold 1, and so on: a
     row's fold follows from its rank in its class, and that from the counts of earlier blocks.
@@ -206,6 +197,8 @@ def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
     for start, count in sorted(counts, key=lambda entry: entry[0]):
         before[start] = total.copy()
         total = total + count
+    if cv is None:
+        k = min(k, max(2, int(total.max())))
     if (total < k).all():
         raise ValueError(f"n_splits={k} cannot exceed the members in each class, {total.max()}")
     cuts = np.cumsum(_shares(total, k), axis=0)  # rank thresholds, (k, K)
@@ -219,7 +212,12 @@ def stratified_folds(blocks: Blocks, n_classes: int, cv: Any) -> list[Fold]:
             fold[here] = np.searchsorted(cuts[:, c], rank, side="right")
         return fold
 
-    return _stream_folds(blocks, fold_of, k)
+    return _stream_folds(blocks if judged is None else judged, fold_of, k)
+
+
+def default_folds(codes: NDArray[Any]) -> int:
+    """5, or as many as the largest class has members if those are fewer."""
+    return min(5, max(2, int(np.unique(codes, return_counts=True)[1].max())))
 
 
 def contiguous_folds(blocks: Blocks, cv: Any) -> list[Fold]:
@@ -243,12 +241,12 @@ def _fold_count(cv: Any) -> int:
 
 
 def _stream_folds(
-    blocks: Blocks, fold_of: Callable[[Block], NDArray[np.int64]], k: int
+    judged: Blocks, fold_of: Callable[[Block], NDArray[np.int64]], k: int
 ) -> list[Fold]:
     def view(number: int, inside: bool) -> View:
         return lambda block: _reweighted(block, (fold_of(block) == number) == inside)
 
-    return [StreamFold(view(i, False), blocks.map(view(i, True))) for i in range(k)]
+    return [StreamFold(view(i, False), judged.map(view(i, True))) for i in range(k)]
 
 
 class _Ledger(tuple[Any, ...]):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Margin, ModifiedHuber, SquaredHinge
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem, is_free
-from fenchel.data.arrays import host
+from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.data.convoy import Convoy
 from fenchel.data.design import Point
@@ -40,7 +40,7 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
     or falls for ever.
     """
     found: list[Separation] = []
-    free = is_free(problem.penalty) and isinstance(problem.loss, Margin | Multinomial)
+    free = is_free(problem.penalty) and isinstance(problem.loss, Margin | Joint)
 
     def callback(step: int, point: Point, certificate: Certificate) -> bool:
         show(step, point, certificate)
@@ -80,7 +80,7 @@ def fit_planes(
     """
     K, dtype = len(estimator.classes_), blocks.dtype
     estimator.loss_ = build(blocks).loss
-    joint = isinstance(estimator.loss_, Multinomial)
+    joint = isinstance(estimator.loss_, Joint)
     starts = _starts(estimator, blocks.n_cols, K, joint, scaling)
     if joint or K == 2:
         problem = build(blocks)
@@ -115,9 +115,9 @@ def fit_line(
     """One plane for a real target; factor and scaling as in `fit_planes`."""
     start = None
     if estimator.warm_start and "coef_" in vars(estimator):
-        w, b = host(np.asarray(estimator.coef_)), np.asarray(estimator.intercept_)
-        if w.ndim == 1 and b.ndim == 0:
-            w, b = _held(w, b, scaling)
+        w, b = host(estimator.coef_), np.ravel(host(vars(estimator).get("intercept_", 0.0)))
+        if w.ndim == 1 and len(b) == 1:
+            w, b = _held(w, b[0], scaling)
             start = (w, float(b)) if w.shape == (problem.design.dimension,) else None
     solution = solve(estimator, problem, start, blocks.dtype)
     w, b = solution.point
@@ -149,7 +149,9 @@ def _starts(
     planes = 1 if K == 2 else K
     if not estimator.warm_start or "coef_" not in vars(estimator):
         return [None] * planes
-    W, b = host(np.asarray(estimator.coef_)), host(np.asarray(estimator.intercept_)).ravel()
+    coef = estimator.coef_
+    W = host(coef.toarray() if is_sparse(coef) else coef)
+    b = np.broadcast_to(np.ravel(host(vars(estimator).get("intercept_", 0.0))), len(W))
     W, b = _held(W, b, scaling)
     if W.shape != (planes, d):
         return [None] * planes

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.convergence import NotCertified
 from fenchel.convex.scale import At, ScaledHuber
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, forward
+from fenchel.models.namespace import fit_method
 from fenchel.models.rank import same_scores, warn_dependent
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
 from fenchel.solve.scale import DENSE, huber
@@ -108,7 +109,7 @@ class HuberRegressor(SingleTarget):
         self.fit_intercept = fit_intercept
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = single_rows(self, X, y, sample_weight)
@@ -131,21 +132,20 @@ class HuberRegressor(SingleTarget):
         self.outliers_ = _outliers(blocks, at, float(self.epsilon))
         if found.vanished:
             share = 1.0 - self.epsilon**-2
-            warnings.warn(
+            warn_outside(
                 f"scale_={at.sigma:.2g} is zero but for rounding: {100.0 * share:.0f}% of the rows "
                 "or more lie on one plane, so the residuals of the others have no scale. The fit "
                 "is that of least absolute deviations; raise epsilon or alpha, or drop columns, "
                 "for one with a scale",
                 VanishingScale,
-                stacklevel=2,
             )
         return self
 
     def _last(self, blocks: Blocks) -> At | None:
-        w = host(np.asarray(vars(self).get("coef_", np.zeros(0))))
-        if w.shape != (blocks.n_cols,):
+        w = host(vars(self).get("coef_", np.zeros(0)))
+        if w.shape != (blocks.n_cols,) or "scale_" not in vars(self):
             return None
-        return At(w, float(self.intercept_), float(self.scale_))
+        return At(w, float(vars(self).get("intercept_", 0.0)), float(self.scale_))
 
 
 def _shortest(blocks: Blocks, at: At, intercept: bool) -> At:

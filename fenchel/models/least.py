@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Blocks
+from fenchel.models.namespace import fit_method
 from fenchel.models.rank import warn_dependent
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.least_squares import LeastSquares, least_squares
@@ -93,7 +93,7 @@ class LinearRegression(LinearRegressor):
         self.n_jobs = n_jobs
         self.positive = positive
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = target_rows(self, X, y, sample_weight)

@@ -7,15 +7,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fenchel.convex.certificate import warn_outside
 from fenchel.convex.margin import Logistic
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
+from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.classes import LinearClassifier, class_rows
+from fenchel.models.fit_callbacks import StepCallbacks, StepTasks
+from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
@@ -37,22 +41,25 @@ class LogisticClassifier(LinearClassifier):
         return probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Any:
-        """log P(class | x), from the scores: finite however certain the model is."""
+        """log P(class | x), from the scores: finite however certain the model is, and 0 where
+        `predict_proba` rounds to 1."""
         return log_probabilities(self.decision_function(X))
 
 
-class LogisticRegression(LogisticClassifier):
+class LogisticRegression(StepCallbacks, LogisticClassifier):
     """Logistic regression: min over (w, b) of C Σ sᵢ l(yᵢ, xᵢ·w + b) + ρ|w|₁ + (1 - ρ)|w|²/2.
 
     l(y, z) = log(1 + e^{-yz}) and ρ = l1_ratio. More than two classes share one multinomial loss.
     scikit-learn's parameters and objective; every fit carries `certificate_`, a proof of how far
-    it is from the optimum.
+    it is from the optimum. scikit-learn's callbacks (`set_callbacks`) follow the steps of every
+    solver, and may stop it.
 
     Parameters
     ----------
     penalty : "l2", "l1", "elasticnet" or None
         None, or C=inf, for no penalty. Left alone, C and l1_ratio decide; "l1" and "l2" stand for
-        l1_ratio=1 and 0, whatever l1_ratio is.
+        l1_ratio=1 and 0, whatever l1_ratio is, with a warning where that says something else.
+        scikit-learn removes this parameter in 1.10; here it stays.
     C : float, default 1
         Inverse strength of the penalty.
     l1_ratio : float in [0, 1], default 0
@@ -152,7 +159,8 @@ class LogisticRegression(LogisticClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         C, ratio = strength(self)
@@ -162,7 +170,11 @@ class LogisticRegression(LogisticClassifier):
         problem = log_problem(MatrixDesign(blocks), K, C, self.fit_intercept, ratio)
         start = self._last(problem) if self.warm_start else None
         self.separation_: Separation | None = None
-        solution = self._solve(problem, start)
+        data = {"X": X, "y": y}
+        if sample_weight is not None:
+            data["metadata"] = {"sample_weight": sample_weight}
+        tasks = StepTasks(self, data, self.max_iter, lambda p: planes_of(p, K, blocks.dtype))
+        solution = self._solve(problem, start, tasks)
         solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
         set_point(self, solution.point, K, blocks.dtype)
@@ -171,17 +183,19 @@ class LogisticRegression(LogisticClassifier):
         self.history_ = tuple(c.scaled(factor) for c in solution.history)
         self.converged_ = solution.converged
         self.n_iter_ = np.array([solution.steps], dtype=np.int32)
+        tasks.close()
         return self
 
-    def _solve(self, problem: Problem, start: Point | None) -> Solution:
+    def _solve(self, problem: Problem, start: Point | None, tasks: StepTasks) -> Solution:
         found: list[Separation] = []
         free = problem.penalty == L2(0.0)
 
         def callback(step: int, point: Point, certificate: Any) -> bool:
             show(step, point, certificate)
+            stop = tasks.step(point)
             if free:
                 found.extend(seek(problem, point, step))
-            return bool(found)
+            return stop or bool(found)
 
         with watch(self.verbose, self.tol) as show:
             solution = minimise(
@@ -201,16 +215,35 @@ class LogisticRegression(LogisticClassifier):
         """The previous fit as a starting point, where it has the shape of this problem."""
         if "coef_" not in self.__dict__:
             return None
-        w = np.asarray(self.coef_, dtype=np.float64).T
-        b: Any = np.asarray(self.intercept_, dtype=np.float64)
+        coef, (w0, b0) = self.coef_, problem.origin()
+        w = host(coef.toarray() if is_sparse(coef) else coef).T
+        # Coefficients set by hand may come without an intercept.
+        b: Any = (
+            np.ravel(host(self.intercept_)) if "intercept_" in vars(self) else np.atleast_1d(b0)
+        )
         if problem.outputs is None:
             w, b = w.ravel(), float(b[0])
-        return (w, b) if w.shape == problem.origin()[0].shape else None
+        return (w, b) if w.shape == w0.shape and np.shape(b) == np.shape(b0) else None
 
 
 def strength(estimator: Any) -> tuple[float, float]:
-    """C, inf for no penalty, and l1_ratio as the parameters give them: a named penalty decides."""
+    """C, inf for no penalty, and l1_ratio as the parameters give them: a named penalty decides,
+    and a warning names what it leaves without effect."""
     penalty, ratio = estimator.penalty, estimator.l1_ratio
+    if penalty is None and estimator.C != 1.0:
+        warn_outside("Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning)
+    if penalty in ("l1", "l2", None) and ratio is not None and 0.0 < ratio < 1.0:
+        warn_outside(
+            "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+            f"(penalty={penalty}): leave penalty out",
+            UserWarning,
+        )
+    if penalty == "l2" and ratio == 1.0:
+        warn_outside(
+            f"Inconsistent values: penalty={penalty} with l1_ratio={ratio}. The penalty decides: "
+            "leave one of them out",
+            UserWarning,
+        )
     if penalty is None or math.isinf(estimator.C):
         return math.inf, 0.0
     if penalty == "elasticnet" and ratio is None:
@@ -237,10 +270,15 @@ def log_problem(
     return Problem(loss, mixed(lam, ratio), design, intercept)
 
 
-def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:
+def planes_of(point: Point, n_classes: int, dtype: np.dtype[Any]) -> dict[str, Any]:
     """coef_ (1 or K, d) and intercept_ (1 or K,)."""
     w, b = point
     if n_classes > 2 and np.ndim(b):
         b = b - np.mean(b)  # adding one number to all changes no probability
-    estimator.coef_ = np.ascontiguousarray(np.atleast_2d(w.T), dtype=dtype)
-    estimator.intercept_ = np.array(np.atleast_1d(b), dtype=dtype)
+    coef = np.ascontiguousarray(np.atleast_2d(w.T), dtype=dtype)
+    return {"coef_": coef, "intercept_": np.array(np.atleast_1d(b), dtype=dtype)}
+
+
+def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:
+    """The attributes of a point."""
+    vars(estimator).update(planes_of(point, n_classes, dtype))

@@ -20,11 +20,20 @@ def probabilities(z: Any, joint: bool = True) -> Any:
 
 
 def log_probabilities(z: Any, joint: bool = True) -> Any:
-    """log P(class | x), from the scores: finite however certain the model is."""
+    """log P(class | x), from the scores: finite however certain the model is.
+
+    0 where P rounds to 1 in the precision of the scores, so that it is the logarithm of what
+    `probabilities` gives; the scores alone would say -1e-8 there in float32.
+    """
+    xp = array_namespace(z)
     if z.ndim == 1:
-        return _beside(-softplus(z), -softplus(-z))
-    own = z if joint else -softplus(-z)
-    return own - logsumexp(own)[:, None]
+        logs = _beside(-softplus(z), -softplus(-z))
+    else:
+        own = z if joint else -softplus(-z)
+        own = own - xp.max(own, axis=1, keepdims=True)  # first: the sum would round what is near 0
+        logs = own - logsumexp(own)[:, None]
+    certain = probabilities(z, joint) == 1.0 if joint or z.ndim == 1 else xp.exp(logs) == 1.0
+    return xp.where(certain, 0.0 * logs, logs)
 
 
 def _beside(first: Any, second: Any) -> Any:

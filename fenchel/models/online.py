@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from array_api_compat import is_torch_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import Certificate, NotCertified
-from fenchel.data.arrays import double, host
-from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.design import forward
+from fenchel.data.arrays import double
 from fenchel.models.base import rows_in, scores_out
-from fenchel.models.classes import against, class_rows
-from fenchel.models.sequential import SequentialClassifier, check_radius
-from fenchel.solve.hard_margin import WORK, HardMargin, hard_margin, radius
-from fenchel.solve.online.state import Perceptrons, Votes
+from fenchel.models.classes import class_rows
+from fenchel.models.namespace import dispatches, fit_method, on_device_of
+from fenchel.models.perceptron_proof import NotSeparable, vote_scores
+from fenchel.models.perceptron_updates import PerceptronUpdates
+from fenchel.models.sequential import check_radius
+from fenchel.solve.hard_margin import radius
 from fenchel.solve.online.visits import Visits
 
-Floats = NDArray[np.float64]
+__all__ = ["NotSeparable", "Perceptron"]
 
 
-class NotSeparable(NotCertified):
-    """No plane separates the classes; the message says how that was proved."""
-
-
-class Perceptron(SequentialClassifier):
+class Perceptron(PerceptronUpdates):
     """Rosenblatt's perceptron: on every mistake w += η yᵢxᵢ and b += η yᵢR², R = max |xᵢ|.
 
     A row is a mistake if yᵢ(xᵢ·w + b) ≤ 0. Without an intercept b stays 0. Several classes are
@@ -39,16 +32,36 @@ class Perceptron(SequentialClassifier):
 
     Parameters
     ----------
+    penalty : "l2", "l1", "elasticnet" or None, default None
+        Take a step of size η on α|w|²/2, α|w|₁, or α(ρ|w|₁ + (1 - ρ)|w|²/2) after each look, ρ =
+        l1_ratio, as scikit-learn does. Such steps circle about no known optimum: `certificate_` and
+        `novikoff_bound_` are None.
+    alpha, l1_ratio : float, default 0.0001 and 0.15
+        Strength and share of the penalty.
     fit_intercept : bool, default True
         False for the simple perceptron, whose planes go through the origin.
     eta0 : float, default 1
         η. It scales w and b and changes no prediction, unless the fit starts from another.
+    bias_update : "radius" or "unit", default "radius"
+        What a mistake adds to b: η yᵢR², with which Novikoff's bound is the same in all units of X,
+        or scikit-learn's η yᵢ.
     average : "last", "averaged" or "voted"
         Which plane predicts: the last one; the mean of all, each counted for as many looks at a
         row as it survived; or all of them, by a vote so weighted. The votes take as much memory
         as there are mistakes times columns.
     max_iter : int, default 1000
         Epochs: passes over the rows. The fit ends with the first that has no mistake.
+    tol : float or None, default None
+        Stop the plane of a class after `n_iter_no_change` epochs in a row that lower its mean loss
+        (with the penalty) by less than tol, or do not raise its accuracy on the rows that
+        `early_stopping` sets aside by tol. None: never by the loss; for early_stopping, 0.
+        scikit-learn's default is 1e-3.
+    early_stopping : bool, default False
+        Set a stratified share `validation_fraction` of the rows aside, do not learn from them, and
+        stop by the accuracy on them. Rows in memory.
+    validation_fraction : float, default 0.1
+    n_iter_no_change : int, default 5
+    n_jobs : ignored
     shuffle : bool, default True
         Meet the rows of each epoch in an order drawn from their own values and random_state: it
         does not depend on how the table is sorted. Rows that are not in memory (`scan`, dask) are
@@ -69,6 +82,8 @@ class Perceptron(SequentialClassifier):
         The last plane (also for "voted") or the mean plane.
     n_iter_ : int
         Epochs.
+    t_ : float
+        1 + n_iter_ times the number of rows, as in scikit-learn.
     converged_ : bool
         Whether the last epoch had no mistake: the last plane separates the rows.
     mistakes_ : number, or array (K,) for K > 2 classes
@@ -79,14 +94,15 @@ class Perceptron(SequentialClassifier):
     margin_ : array (2,) or (K, 2)
         Certified interval of the largest margin M of any plane.
     novikoff_bound_ : float, or array (K,)
-        (2R/M)², or (R/M)² without intercept, at the lower end of margin_: mistakes_ is at most
-        this. None, or nan among several, where no plane separates, and after a warm start.
+        (2R/M)² at the lower end of margin_, ((R² + 1)/M)² for bias_update="unit", (R/M)² without
+        intercept: mistakes_ is at most this. None, or nan among several, where no plane separates,
+        after a warm start, and with a penalty.
     proof_ : Combination or None, a tuple for K > 2 classes
         Where no plane separates: rows and coefficients of a convex combination of the points
         yᵢ(xᵢ, 1) (of yᵢxᵢ without intercept) that is zero up to its `residual`.
     certificate_ : Certificate
         The perceptron's criterion Σ sᵢ max(0, -yᵢzᵢ) / Σ sᵢ at coef_, intercept_, summed over the
-        classes. Its optimum is 0, at w = 0 if nowhere else.
+        classes. Its optimum is 0, at w = 0 if nowhere else. None with a penalty.
     votes_ : list of (planes, looks), for average="voted"
         For each class (one of two) the planes (w, b) as rows, and the looks each survived.
 
@@ -112,10 +128,19 @@ class Perceptron(SequentialClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "fit_intercept": ["boolean"],
         "eta0": [Interval(Real, 0, None, closed="neither")],
+        "bias_update": [StrOptions({"radius", "unit"})],
         "average": [StrOptions({"last", "averaged", "voted"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -127,10 +152,19 @@ class Perceptron(SequentialClassifier):
     def __init__(
         self,
         *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
         fit_intercept: bool = True,
         eta0: float = 1.0,
+        bias_update: str = "radius",
         average: str = "last",
         max_iter: int = 1000,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        n_jobs: int | None = None,
         shuffle: bool = True,
         random_state: Any = 0,
         class_weight: Any = None,
@@ -138,10 +172,19 @@ class Perceptron(SequentialClassifier):
         warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.eta0 = eta0
+        self.bias_update = bias_update
         self.average = average
         self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
         self.shuffle = shuffle
         self.random_state = random_state
         self.class_weight = class_weight
@@ -149,34 +192,54 @@ class Perceptron(SequentialClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+    @fit_method
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Perceptron:
+        """Fit to rows X and labels y; y may be None if X (scan, dask) carries its target.
+
+        coef_init, intercept_init: the planes to begin with, in the shapes of coef_ and intercept_.
+        """
         before = self.__dict__.get("classes_")
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         K, d = self._outputs, blocks.n_cols
         same = before is not None and np.array_equal(before, self.classes_)
-        start = self._last(K, d) if self.warm_start and same else None
+        last = self._last(K, d) if self.warm_start and same else None
+        start = self._start(K, d, coef_init, intercept_init, last)
         self._begin(K, d, start)
         self._dtype, self._radius = blocks.dtype, radius(blocks)
         check_radius(self._radius)
-        visits = Visits(blocks, K, self.shuffle, self._seed())
-        active, made = np.ones(K, dtype=np.bool_), []
+        learnt, aside = self._split(blocks)
+        visits = Visits(learnt, K, self.shuffle, self._seed())
+        patience = self._patience(K)
+        running, separated, made = np.ones(K, np.bool_), np.zeros(K, np.bool_), []
         for epoch in range(self.max_iter):
-            made.append(self._epoch(visits, epoch, active))
-            active = made[-1] > 0.0
+            mistakes, losses = self._epoch(visits, epoch, running)
+            made.append(mistakes)
+            separated |= running & (mistakes == 0.0)
+            running &= ~separated
+            if patience is not None:
+                running &= patience.goes_on(losses if aside is None else self._errors(aside))
             if self.verbose:
-                print(f"epoch {epoch + 1}: {made[-1].sum():g} mistakes", file=sys.stderr)
-            if not active.any():
+                print(f"epoch {epoch + 1}: {mistakes.sum():g} mistakes", file=sys.stderr)
+            if not running.any():
                 break
-        self.n_iter_, self.converged_ = len(made), not active.any()
+        self.n_iter_, self.converged_ = len(made), bool(separated.all())
+        self.t_ = 1.0 + self.n_iter_ * blocks.n_rows
         history = np.array(made)
         self.mistakes_by_epoch_ = history[:, 0] if K == 1 else history
         self._publish()
-        self._judge(blocks, active, start is None)
+        if aside is not None:  # rows that were set aside may lie on the wrong side
+            separated[:] = False
+        self._judge(blocks, ~separated, start is None)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Perceptron:
@@ -194,128 +257,13 @@ class Perceptron(SequentialClassifier):
         self._radius = max(self._radius, radius(blocks))
         check_radius(self._radius)
         visits = Visits(blocks, K, self.shuffle, self._seed())
-        made = self._epoch(visits, self.n_iter_, np.ones(K, dtype=np.bool_))
+        made, _ = self._epoch(visits, self.n_iter_, np.ones(K, dtype=np.bool_))
         self.n_iter_ += 1
+        self.t_ = (1.0 if first else self.t_) + blocks.n_rows
         self.converged_ = not made.any()
         self._publish()
         self._unproved(None)
         return self
-
-    # ------------------------------------------------------------------------------- the algorithm
-
-    def _begin(self, K: int, d: int, start: tuple[Floats, Floats] | None) -> None:
-        W, b = (np.zeros((K, d)), np.zeros(K)) if start is None else start
-        self._state: Perceptrons | list[Votes]
-        if self.average == "voted":
-            self._state = [Votes(np.append(W[k], b[k])) for k in range(K)]
-        else:
-            self._state = Perceptrons(W, b, self.average == "averaged")
-
-    def _counts(self) -> Floats:
-        if isinstance(self._state, list):
-            return np.array([votes.mistakes for votes in self._state])
-        return self._state.mistakes
-
-    def _epoch(self, visits: Visits, number: int, active: NDArray[np.bool_]) -> Floats:
-        """The mistakes of one look at all rows, class by class."""
-        before, eta = self._counts().copy(), float(self.eta0)
-        bias = self._radius**2 if self.fit_intercept else 0.0
-        for visit in visits.epoch(number):
-            if isinstance(self._state, list):
-                for k, votes in enumerate(self._state):
-                    if active[k]:
-                        votes.meet(visit, 1 if len(self._state) == 1 else k, eta, bias)
-                    else:  # a plane without mistakes survives another epoch
-                        votes.state[0] += visit.looks
-            else:
-                self._state.meet(visit, active, eta, bias)
-        return self._counts() - before
-
-    def _publish(self) -> None:
-        self.__dict__.pop("votes_", None)
-        if isinstance(self._state, list):
-            planes = np.stack([votes.plane for votes in self._state])
-            W, b = planes[:, :-1], planes[:, -1]
-            self.votes_ = [votes.all() for votes in self._state]
-        else:
-            W, b = self._state.mean
-        self._set_planes(W, b, self._dtype)
-        self.mistakes_ = _single(_whole(self._counts()))
-
-    # ---------------------------------------------------------------------------------- the proofs
-
-    def _unproved(self, separable: Any) -> None:
-        self.separable_: Any = separable
-        self.margin_: Any = None
-        self.novikoff_bound_: Any = None
-        self.proof_: Any = None
-        self.certificate_: Certificate | None = None
-
-    def _judge(self, blocks: Blocks, active: NDArray[np.bool_], fresh: bool) -> None:
-        K = self._outputs
-        self._unproved(_single(tuple(None if a else True for a in active)))
-        if self.prove:
-            found = [self._margin(blocks, k, not active[k]) for k in range(K)]
-            verdicts = [_verdict(h, not a) for h, a in zip(found, active, strict=True)]
-            self.separable_ = _single(tuple(verdicts))
-            self.margin_ = _single(np.array([(max(h.low, 0.0), h.high) for h in found]))
-            factor = 2.0 if self.fit_intercept else 1.0
-            bounds = np.array(
-                [
-                    (factor * h.radius / h.low) ** 2 if h.low > 0.0 and fresh else np.nan
-                    for h in found
-                ]
-            )
-            self.novikoff_bound_ = None if np.isnan(bounds).all() else _single(bounds)
-            proofs = [
-                None if v is not False else h.combination
-                for h, v in zip(found, verdicts, strict=True)
-            ]
-            self.proof_ = _single(tuple(proofs))
-            self.certificate_ = criterion(against_each(blocks, K), *self._planes())
-            self._warn(verdicts, found)
-        elif not self.converged_:
-            self._warn([None] * K, [])
-
-    def _margin(self, blocks: Blocks, k: int, found: bool) -> HardMargin:
-        start = None
-        if found:
-            state = self._state
-            start = state[k].plane[:-1] if isinstance(state, list) else state.W[k]
-        K = self._outputs
-        return hard_margin(against(blocks, k, K), self.fit_intercept, start=start, work=WORK / K)
-
-    def _warn(self, verdicts: list[bool | None], found: list[HardMargin]) -> None:
-        last = np.atleast_2d(self.mistakes_by_epoch_.T).T[-1]
-        said = (
-            f"stopped after max_iter={self.max_iter} epochs, the last of which had "
-            f"{last.sum():g} mistakes"
-        )
-        against_rest = [k for k, v in enumerate(verdicts) if v is False]
-        if against_rest:
-            worst = found[against_rest[0]]
-            what = "the classes"
-            if self._outputs > 1:
-                labels = self.classes_[against_rest].tolist()
-                what = f"{', '.join(map(repr, labels))} from the other classes"
-            points = "yᵢ(xᵢ, 1)" if self.fit_intercept else "yᵢxᵢ"
-            warnings.warn(
-                f"no plane separates {what}: a convex combination of {len(worst.combination.rows)} "
-                f"of the points {points} is zero (proof_), so that no plane has a margin above "
-                f"{worst.high:.2g}, where the longest row has length {worst.radius:.2g}. The "
-                f"perceptron {said}; LogisticRegression or a soft margin fits such data.",
-                NotSeparable,
-                stacklevel=5,
-            )
-        elif not self.converged_:
-            known = "a plane that separates exists, and novikoff_bound_ bounds the mistakes"
-            unknown = "whether a plane separates the classes is not known"
-            hint = known if found and all(verdicts) else unknown
-            warnings.warn(
-                f"the perceptron {said}; {hint}. Raise max_iter.", NotCertified, stacklevel=5
-            )
-
-    # ------------------------------------------------------------------------------------- scoring
 
     def decision_function(self, X: Any) -> Any:
         """x·w + b or, for "voted", the share of looks of the planes that say yes minus those that
@@ -323,57 +271,7 @@ class Perceptron(SequentialClassifier):
         if self.average != "voted" or "votes_" not in self.__dict__:
             return scores_out(self, X)
         blocks = rows_in(self, X, reset=False)
-        parts = [_vote(double(block.X), self.votes_) for block in blocks]
+        parts = [vote_scores(double(block.X), self.votes_) for block in blocks]
         scores = np.concatenate(parts).astype(blocks.dtype)
-        return scores[:, 0] if len(self.votes_) == 1 else scores
-
-
-def _vote(X: Any, votes: list[tuple[Floats, Floats]]) -> Floats:
-    out = np.zeros((int(X.shape[0]), len(votes)))
-    step = max(1, 2**22 // max(1, int(X.shape[0])))
-    for k, (planes, looks) in enumerate(votes):
-        for lo in range(0, len(planes), step):
-            part = planes[lo : lo + step]
-            z = host(forward(X, part[:, :-1].T)) + part[:, -1]
-            out[:, k] += np.sign(z) @ looks[lo : lo + step]
-        out[:, k] /= looks.sum()
-    return out
-
-
-def _verdict(found: HardMargin, separated: bool) -> bool | None:
-    """A plane without mistakes outweighs a proof that only rounding gives."""
-    if found.separable is False and separated:
-        return False if found.combination.exact else None
-    return found.separable
-
-
-def _whole(counts: Floats) -> NDArray[Any]:
-    return counts.astype(np.int64) if (counts == np.floor(counts)).all() else counts.copy()
-
-
-def _single(values: Any) -> Any:
-    """The only entry where there is one (two classes), else all of them."""
-    if len(values) > 1:
-        return values
-    return values[0].item() if isinstance(values, np.ndarray) and values.ndim == 1 else values[0]
-
-
-def against_each(blocks: Blocks, outputs: int) -> list[Blocks]:
-    return [against(blocks, k, outputs) for k in range(outputs)]
-
-
-def criterion(rows: list[Blocks], W: Floats, b: Floats) -> Certificate:
-    """Σ sᵢ max(0, -yᵢzᵢ) / Σ sᵢ, summed over the classes: never negative, and 0 at w = 0."""
-    value = 0.0
-    for k, blocks in enumerate(rows):
-        w, level = W[k], float(b[k])
-
-        def stat(block: Block, w: Floats = w, level: float = level) -> Totals:
-            z = host(forward(double(block.X), w)) + level
-            lost = np.maximum(0.0, -host(block.y) * z)
-            s = np.ones(len(z)) if block.weight is None else host(block.weight)
-            return Totals(float(s @ lost), float(s.sum()))
-
-        lost, total = blocks.reduce(stat)
-        value += lost / total
-    return Certificate(value, 0.0, "exact")
+        scores = scores[:, 0] if len(self.votes_) == 1 else scores
+        return on_device_of(scores, X) if is_torch_array(X) or dispatches(X) else scores

@@ -8,34 +8,44 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.convoy import Convoy
 from fenchel.data.design import MatrixDesign, Point
-from fenchel.models.classes import class_rows
-from fenchel.models.folds import Fold, memory_folds, stratified_folds, trained
+from fenchel.models.classes import class_rows, class_weighted
+from fenchel.models.fold_paths import FoldPaths, PathPoint, fit_path
+from fenchel.models.folds import Fold, default_folds, memory_folds, stratified_folds, trained
 from fenchel.models.logistic import (
     PEERS,
     SOLVERS,
     LogisticClassifier,
+    LogisticRegression,
     check_corners,
     log_problem,
     set_point,
 )
+from fenchel.models.namespace import fit_method
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
+from fenchel.models.scoring import Scoring
+from fenchel.models.walk import LOOSEST
 from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import minimise
-from fenchel.solve.solver import State
 
 Floats = NDArray[np.float64]
-Step = tuple[Point, Certificate]
 
 
 class LogisticRegressionCV(LogisticClassifier):
@@ -49,21 +59,31 @@ class LogisticRegressionCV(LogisticClassifier):
     ----------
     Cs : int or list of floats, default 10
         A list, or how many values from 1e-4 to 1e4.
-    l1_ratios : list of floats in [0, 1], default (0,)
-        0 for the L2 penalty, 1 for L1.
+    l1_ratios : list of floats in [0, 1] or None
+        0 for the L2 penalty, 1 for L1; None means (0,).
     fit_intercept : bool, default True
     cv : int, splitter or None
-        None means 5 stratified folds. Tables from `scan` and dask take None or an int.
+        None means 5 stratified folds, or as many as the largest class has rows if those are fewer.
+        Tables from `scan` and dask take None or an int.
     scoring : str, callable or None
-        None is accuracy.
+        How the folds, and `score`, are judged; None is accuracy. Rows count by their sample weight,
+        not by that of their class.
     tol : float, default 1e-6
-        Relative duality gap of the refit; the fits inside the folds are certified to 100 tol.
-    max_iter, class_weight, verbose, refit, solver : as in LogisticRegression
-    penalty : "l1" and "l2" stand for l1_ratios=(1,) and (0,)
+        Relative duality gap of the refit; the fits inside the folds are certified to 100 tol, at
+        most 1e-4.
+    max_iter, class_weight, verbose, solver : as in LogisticRegression
+    refit : bool, default True
+        Fit all rows with the pair whose mean score is best. False: the mean of each fold's
+        coefficients at its own best pair; `C_` and `l1_ratio_` are the means of those.
+    penalty : "l1" and "l2" stand for l1_ratios=(1,) and (0,); "elasticnet" asks for l1_ratios
     n_jobs : int or None
         Folds with an L1 part that are fitted at a time: None for every core.
-    dual, intercept_scaling, random_state, use_legacy_attributes :
-        accepted for scikit-learn's sake; attributes have the new, simple shapes.
+    use_legacy_attributes : bool, default False
+        True for the shapes of scikit-learn's attributes up to 1.9 (see there): `C_` and
+        `l1_ratio_` arrays with one entry a class, `scores_` and `coefs_paths_` dicts by class,
+        `n_iter_` (1, folds, values, ratios), without an axis of ratios where l1_ratios is None.
+        scikit-learn 1.9 has that for its default, 1.10 has False.
+    dual, intercept_scaling, random_state : accepted for scikit-learn's sake
 
     Attributes
     ----------
@@ -71,9 +91,11 @@ class LogisticRegressionCV(LogisticClassifier):
         The chosen values. `Cs_` and `l1_ratios_` are the grids.
     scores_ : array (folds, ratios, values)
     coefs_paths_ : array (folds, ratios, values, 1 or K, d or d + 1)
+    n_iter_ : array (folds, ratios, values)
+        Steps of every fit in the folds; those of the refit are in `certificate_.steps`.
     gaps_ : array (folds, ratios, values)
         The proved relative gap of every fit.
-    coef_, intercept_, classes_, n_iter_, certificate_, converged_ : of the refit
+    coef_, intercept_, classes_, certificate_, converged_ : of the refit
     loss_, loss_gap_ : as in LogisticRegression
 
     Examples
@@ -110,7 +132,7 @@ class LogisticRegressionCV(LogisticClassifier):
         self,
         *,
         Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        l1_ratios: Any = None,
         fit_intercept: bool = True,
         cv: Any = None,
         dual: bool = False,
@@ -145,48 +167,85 @@ class LogisticRegressionCV(LogisticClassifier):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegressionCV:
-        """Choose C by cross-validation on rows X and labels y, then fit all rows with it."""
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
+
+    @fit_method
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
+    ) -> LogisticRegressionCV:
+        """Choose C by cross-validation on rows X and labels y, then fit all rows with it.
+
+        params go to the splitter and to the scorer where metadata routing is on.
+        """
+        _raise_for_params(params, self, "fit")
         self.Cs_, self.l1_ratios_ = self._grid(), self._ratios()
-        self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
-        K = len(self.classes_)
-        order = np.argsort(self.Cs_, kind="stable")
-        back = np.argsort(order, kind="stable")
-        folds = self._folds(blocks)
-        paths, scores, gaps = [], [], []
-        for ratio in self.l1_ratios_.tolist():
-            walks = self._walks(blocks, folds, self.Cs_[order], K, ratio)
-            for fold, steps in zip(folds, walks, strict=True):
-                points = [steps[i][0] for i in back]
-                paths.append([self._row(point) for point in points])
-                scores.append(fold.scores(self, points, _scorer(self.scoring)))
-                gaps.append([steps[i][1].relative_gap for i in back])
-        self.coefs_paths_ = self._by_fold(paths, folds)
-        self.scores_ = self._by_fold(scores, folds)
-        self.gaps_ = self._by_fold(gaps, folds)
-        mean = self.scores_.mean(axis=0).T  # of two that are equal the smaller C, as scikit-learn
-        best, which = np.unravel_index(int(np.argmax(mean)), mean.shape)
-        self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[which])
-        self._finish(blocks, self.coefs_paths_[:, which, best].mean(axis=0), K)
+        self.classes_, judged = class_rows(self, X, y, sample_weight, None)
+        blocks = class_weighted(judged, self.classes_, self.class_weight)
+        splitting, scoring = self._routed(judged, sample_weight, params)
+        folds = self._folds(blocks, judged, splitting)
+        paths = self._paths(blocks, folds, scoring)
+        self.gaps_ = paths.gaps
+        best = [paths.best()] * len(folds) if self.refit else paths.best_by_fold()
+        chosen = [paths.coefs[fold, ratio, value] for fold, (value, ratio) in enumerate(best)]
+        several = slice(0, 1 if self.refit else None)
+        self.C_: Any = float(np.mean([self.Cs_[value] for value, _ in best[several]]))
+        self.l1_ratio_: Any = float(np.mean([self.l1_ratios_[ratio] for _, ratio in best[several]]))
+        self._finish(blocks, np.mean(chosen, axis=0), len(self.classes_))
+        self._set_paths(paths)
         return self
 
-    def _by_fold(self, values: list[Any], folds: list[Fold]) -> Floats:
-        """(folds, ratios, ...) from a list that runs over the folds of each ratio in turn."""
-        whole = np.array(values)
-        return whole.reshape(len(self.l1_ratios_), len(folds), *whole.shape[1:]).swapaxes(0, 1)
+    def _paths(self, blocks: Blocks, folds: list[Fold], scoring: Scoring | None) -> FoldPaths:
+        order = np.argsort(self.Cs_, kind="stable")
+        back = np.argsort(order, kind="stable")
+        coefs, scores, gaps, steps = [], [], [], []
+        for ratio in self.l1_ratios_.tolist():
+            walks = self._walks(blocks, folds, self.Cs_[order], len(self.classes_), ratio)
+            for fold, path in zip(folds, walks, strict=True):
+                fits = [path[i] for i in back]
+                coefs.append([self._row(fit.point) for fit in fits])
+                scores.append(fold.scores([fit.point for fit in fits], scoring))
+                gaps.append([fit.gap for fit in fits])
+                steps.append([fit.steps for fit in fits])
+
+        def by_fold(values: list[Any], dtype: Any = np.float64) -> NDArray[Any]:
+            whole = np.array(values, dtype=dtype)
+            return whole.reshape(len(self.l1_ratios_), len(folds), *whole.shape[1:]).swapaxes(0, 1)
+
+        return FoldPaths(by_fold(coefs), by_fold(scores), by_fold(gaps), by_fold(steps, np.int32))
+
+    def _set_paths(self, paths: FoldPaths) -> None:
+        """What the fits in the folds gave, in the shapes that `use_legacy_attributes` asks for."""
+        if not self.use_legacy_attributes:
+            self.coefs_paths_: Any = paths.coefs
+            self.scores_: Any = paths.scores
+            self.n_iter_ = paths.steps
+            return
+        ratios = self.l1_ratios is not None
+        named = self.classes_[-1:] if len(self.classes_) == 2 else self.classes_
+        self.coefs_paths_, self.scores_, self.n_iter_ = paths.by_class(named, ratios=ratios)
+        self.C_ = np.full(len(named), self.C_)
+        self.l1_ratio_ = np.full(len(named), self.l1_ratio_)
 
     def _walks(
         self, blocks: Blocks, folds: list[Fold], Cs: Floats, K: int, ratio: float
-    ) -> list[list[Step]]:
-        def walk(rows: Blocks) -> list[Step]:
-            return self._walk(rows, Cs, K, ratio)
+    ) -> list[list[PathPoint]]:
+        tol = min(100.0 * self.tol, LOOSEST)
+
+        def walk(rows: Blocks) -> list[PathPoint]:
+            def build(design: MatrixDesign, C: float) -> Problem:
+                return log_problem(design, K, C, self.fit_intercept, ratio)
+
+            return fit_path(rows, Cs, build, self.solver, tol, self.max_iter)
 
         if ratio > 0.0:  # a solver that wants columns gains nothing from passes made together
             return trained(blocks, folds, walk, self.n_jobs)
         return Convoy(blocks).run([walk] * len(folds), [fold.train for fold in folds])
 
     def _ratios(self) -> Floats:
+        if self.penalty == "elasticnet" and self.l1_ratios is None:
+            raise ValueError(
+                "l1_ratios must hold numbers in [0, 1] for penalty='elasticnet', got None"
+            )
         named = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
         given = named if named is not None else 0.0 if self.l1_ratios is None else self.l1_ratios
         try:
@@ -206,27 +265,54 @@ class LogisticRegressionCV(LogisticClassifier):
             raise ValueError(f"Cs must hold positive numbers, got {self.Cs}")
         return Cs
 
-    def _folds(self, blocks: Blocks) -> list[Fold]:
-        if blocks.local:
-            labels = blocks.gather().y
-            splitter = check_cv(self.cv, host(labels), classifier=True)
-            return [*memory_folds(blocks, splitter)]
-        return stratified_folds(blocks, len(self.classes_), self.cv)
+    def _routed(
+        self, judged: Blocks, sample_weight: Any, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], Scoring | None]:
+        """What the splitter is given, and how the folds are judged."""
+        splitting: dict[str, Any] = {}
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **given, **params)
+            splitting, given = routed.splitter.split, dict(routed.scorer.score)
+        if self.scoring is None:
+            return splitting, None
+        weighted = given.pop("sample_weight", None) is not None
+        scorer, n = self._get_scorer(), judged.n_rows
+        return splitting, Scoring(scorer, LogisticRegression, self.classes_, n, weighted, given)
 
-    def _walk(self, rows: Blocks, Cs: Floats, K: int, ratio: float) -> list[Step]:
-        """One point for each C, ascending."""
-        steps: list[Step] = []
-        last: State | None = None
-        design = MatrixDesign(rows)
-        for C in Cs:
-            problem = log_problem(design, K, C, self.fit_intercept, ratio)
-            solver = by_name(self.solver, problem, 100 * self.tol)
-            solution = minimise(
-                problem, solver, tol=100 * self.tol, max_steps=self.max_iter, start=last
-            )
-            last = solution.state
-            steps.append((solution.point, solution.certificate))
-        return steps
+    def _folds(self, blocks: Blocks, judged: Blocks, splitting: dict[str, Any]) -> list[Fold]:
+        if not blocks.local:
+            return stratified_folds(blocks, len(self.classes_), self.cv, judged)
+        codes = host(judged.gather().y)
+        codes = codes > 0 if len(self.classes_) == 2 else codes
+        labels = self.classes_[codes.astype(np.int64)]
+        splitter = check_cv(
+            default_folds(codes) if self.cv is None else self.cv, labels, classifier=True
+        )
+        return [*memory_folds(blocks, splitter, labels, judged, **splitting)]
+
+    def _get_scorer(self) -> Any:
+        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
+        """The judgement by `scoring` of rows X and labels y; score_params go to the scorer where
+        metadata routing is on."""
+        _raise_for_params(score_params, self, "score")
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_enabled():
+            given = process_routing(self, "score", **given, **score_params).scorer.score
+        return float(self._get_scorer()(self, X, y, **given))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which arguments of `fit` and `score` go to the splitter and to the scorer."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(
+            splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
+        mapping = MethodMapping().add(caller="score", callee="score")
+        return router.add(
+            scorer=self._get_scorer(), method_mapping=mapping.add(caller="fit", callee="score")
+        )
 
     def _row(self, point: Point) -> Floats:
         """A point as scikit-learn stores it: (1 or K, d), with the intercept last, if any."""
@@ -253,15 +339,9 @@ class LogisticRegressionCV(LogisticClassifier):
                 )
             solution = in_precision(problem, solution, blocks.dtype, self.tol)
             point, proved = solution.point, solution.certificate
-            self.n_iter_ = np.array([solution.steps], dtype=np.int32)
         else:
             proved = problem.certify(point)
-            self.n_iter_ = np.array([1], dtype=np.int32)
         set_point(self, point, K, blocks.dtype)
         self.loss_, self.loss_gap_ = problem.loss, proved.gap
         self.certificate_ = proved.scaled(factor)
         self.converged_ = proved.relative_gap <= self.tol
-
-
-def _scorer(scoring: Any) -> Any:
-    return get_scorer(scoring) if isinstance(scoring, str) else scoring

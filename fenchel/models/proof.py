@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.convergence import NotCertified
 from fenchel.convex.problem import Problem
 from fenchel.data.design import Point
 from fenchel.solve.choose import choose

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Square
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Hinge, Logistic, SquaredHinge
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.margin import Logistic
+from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
-from fenchel.data.design import MatrixDesign
+from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.erm import penalty_of
 from fenchel.models.fitted import augmented, class_weights, coded_rows, coefficients, weighed
-from fenchel.models.online import criterion
+from fenchel.models.perceptron_proof import criterion
 from fenchel.models.proof import prove, total
+from fenchel.models.svm import svc_terms
 from fenchel.models.walk import mixed
 
 Floats = NDArray[np.float64]
@@ -80,17 +81,13 @@ def certify_logistic(model: Any, name: str, home: str, X: Any, y: Any, weight: A
 
 def certify_planes(model: Any, name: str, home: str, X: Any, y: Any, weight: Any) -> Certificate:
     """Of LinearSVC and ERMClassifier: each class against the rest, or all in one loss."""
-    if name == "LinearSVC" and model.multi_class != "ovr":
-        raise ValueError(
-            f"LinearSVC with multi_class={model.multi_class!r} has no certificate here: only 'ovr'"
-        )
     blocks = coded_rows(model, X, y, weight)
     each = class_weights(model, blocks, weighted=True)
     W, b = coefficients(model, blocks.n_cols)
     K = len(model.classes_)
     if name == "ERMClassifier":
         loss, penalty = model.loss_for(K), penalty_of(model)
-        if isinstance(loss, Multinomial):
+        if isinstance(loss, Joint):
             design = MatrixDesign(weighed(blocks, each, None))
             return prove(Problem(loss, penalty, design, model.fit_intercept), (W.T, b))
         parts = []
@@ -99,6 +96,9 @@ def certify_planes(model: Any, name: str, home: str, X: Any, y: Any, weight: Any
             problem = Problem(loss, penalty, design, model.fit_intercept)
             parts.append(prove(problem, (W[k], float(b[k]))))
         return total(parts)
+    if len(W) > 1 and model.multi_class == "crammer_singer":
+        rows, W, b, intercept = _with_intercept(model, weighed(blocks, each, None), W, b)
+        return _svc_proof(model, rows, (W.T, b), intercept)
     return total([_linear_svc(model, home, blocks, each, W, b, k) for k in range(len(W))])
 
 
@@ -109,21 +109,32 @@ def _linear_svc(
     if home == "sklearn" and len(W) > 1:
         # Of several classes liblinear weighs the one that it sets against the rest, and no other.
         shares = np.where(np.arange(len(each)) == k, each, 1.0)
-    rows, w, level = weighed(blocks, shares, k if len(W) > 1 else 1), W[k], float(b[k])
-    intercept = bool(model.fit_intercept)
-    if intercept and model.intercept_scaling is not None:
-        rows = augmented(rows, model.intercept_scaling)
-        w, level = np.append(w, level / model.intercept_scaling), 0.0
-        intercept = False
+    rows = weighed(blocks, shares, k if len(W) > 1 else 1)
+    rows, W, b, intercept = _with_intercept(model, rows, W[k : k + 1], b[k : k + 1])
+    return _svc_proof(model, rows, (W[0], float(b[0])), intercept)
+
+
+def _with_intercept(
+    model: Any, rows: Blocks, W: Floats, b: Floats
+) -> tuple[Blocks, Floats, Floats, bool]:
+    """Rows and planes, the intercept as one more coefficient where it is penalised like one; and
+    whether it is free."""
+    if not model.fit_intercept or model.intercept_scaling is None:
+        return rows, W, b, bool(model.fit_intercept)
+    scaling = float(model.intercept_scaling)
+    return augmented(rows, scaling), np.hstack([W, b[:, None] / scaling]), 0.0 * b, False
+
+
+def _svc_proof(model: Any, rows: Blocks, point: Point, intercept: bool) -> Certificate:
+    loss, penalty, share = svc_terms(model)
     design = MatrixDesign(rows)
     factor = float(model.C) * design.weight
-    penalty = mixed(1.0 / factor, 1.0 if model.penalty == "l1" else 0.0)
-    loss = Hinge() if model.loss == "hinge" else SquaredHinge()
-    return prove(Problem(loss, penalty, design, intercept), (w, level)).scaled(factor)
+    omega = mixed(share / factor, 1.0 if penalty == "l1" else 0.0)
+    return prove(Problem(loss, omega, design, intercept), point).scaled(factor)
 
 
 def certify_online(model: Any, name: str, home: str, X: Any, y: Any, weight: Any) -> Certificate:
-    if home == "sklearn" and model.penalty is not None:
+    if name == "Perceptron" and model.penalty is not None:
         raise ValueError(f"a Perceptron with penalty={model.penalty!r} has no certificate here")
     blocks = coded_rows(model, X, y, weight)
     each = class_weights(model, blocks, weighted=True)

@@ -55,7 +55,7 @@ def certify_squares(model: Any, name: str, X: Any, y: Any, weight: Any) -> Certi
     blocks, W, b = targets_of(model, name, X, y, weight)
     alpha: Any = 0.0
     if name != "LinearRegression":
-        alpha = host(np.asarray(model.alpha_ if name == "RidgeCV" else model.alpha, np.float64))
+        alpha = host(model.alpha_ if name == "RidgeCV" else model.alpha).astype(np.float64)
     alphas = np.broadcast_to(np.ravel(alpha), len(W))
     parts = []
     for k in range(len(W)):

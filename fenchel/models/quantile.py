@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -20,6 +19,7 @@ from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.base import host_keep
 from fenchel.models.formula import fit_line, solve
+from fenchel.models.namespace import fit_method
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
 from fenchel.solve.crossing import noncrossing
 from fenchel.solve.ridge import summed
@@ -87,7 +87,7 @@ class LeastAbsoluteDeviations(SingleTarget):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastAbsoluteDeviations:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = single_rows(self, X, y, sample_weight)
@@ -186,7 +186,7 @@ class QuantileRegressor(SingleTarget):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuantileRegressor:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         quantiles = self._quantiles()

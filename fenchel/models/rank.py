@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
+from fenchel.convex.certificate import warn_outside
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks
@@ -21,7 +21,7 @@ class RankDeficient(UserWarning):
 
 
 def warn_dependent(blocks: Blocks, found: LeastSquares) -> None:
-    warnings.warn(dependence(blocks, found), RankDeficient, stacklevel=5)
+    warn_outside(dependence(blocks, found), RankDeficient)
 
 
 def dependence(blocks: Blocks, found: LeastSquares) -> str:

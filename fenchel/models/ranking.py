@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from fenchel.convex.certificate import Certificate, NotCertified
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.convergence import NotCertified
 from fenchel.convex.margin import Hinge, Logistic, Margin, SquaredHinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.ranking import Ranking
@@ -24,6 +25,7 @@ from fenchel.data.faults import check_weight, vector
 from fenchel.data.pairs.tree import Pairs, group_codes
 from fenchel.data.table import is_dask
 from fenchel.models.base import host_keep, is_remote, rows_in, scores_out
+from fenchel.models.namespace import fit_method
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
 from fenchel.solve.minimise import minimise
@@ -119,7 +121,7 @@ class PairwiseRanker(BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(
         self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> PairwiseRanker:

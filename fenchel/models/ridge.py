@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import check_scalar
@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import (
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Blocks
 from fenchel.models.base import is_remote
+from fenchel.models.namespace import fit_method
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.leave_one_out import is_wide, left_out
 from fenchel.solve.nonnegative import nonnegative
@@ -63,8 +64,10 @@ class Ridge(LinearRegressor):
     coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
     n_iter_ : array of one int for each target
         Solves: one, and one more for every correction.
-    solver_ : "primal", "dual", "newton-cg" or "least squares"
-        The form that was used.
+    form_ : "primal", "dual", "newton-cg" or "least squares"
+        The form that was used, whatever the solver.
+    solver_ : str
+        The solver as it was asked for; for "auto", form_.
     certificate_ : Certificate
         On the objective above, summed over the targets.
     converged_ : bool
@@ -114,18 +117,20 @@ class Ridge(LinearRegressor):
         self.positive = positive
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = target_rows(self, X, y, sample_weight)
+        alpha = host(self.alpha)
         if self.positive:
-            found = nonnegative(blocks, self.alpha, self.fit_intercept, self.tol)
+            found = nonnegative(blocks, alpha, self.fit_intercept, self.tol)
         else:
             steps = 100 if self.max_iter is None else self.max_iter
-            found = ridge(blocks, self.alpha, self.fit_intercept, tol=self.tol, max_steps=steps)
+            found = ridge(blocks, alpha, self.fit_intercept, tol=self.tol, max_steps=steps)
         _set(self, found, blocks)
         self.n_iter_ = found.steps
-        self.solver_ = found.form
+        self.form_ = found.form
+        self.solver_ = found.form if self.solver == "auto" else self.solver
         return self
 
 
@@ -206,7 +211,7 @@ class RidgeCV(LinearRegressor):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> RidgeCV:
         """Fit to rows X and targets y; params go to the scorer where metadata routing is on."""
         _raise_for_params(params, self, "fit")
@@ -217,13 +222,14 @@ class RidgeCV(LinearRegressor):
 
     def _grid(self) -> Floats:
         ends = "neither" if self.cv is None else "left"
-        alphas = np.ravel(np.asarray(self.alphas))
-        for i, alpha in enumerate(alphas.tolist()):
+        plain = isinstance(self.alphas, list | tuple)  # as an array one text makes texts of all
+        alphas = list(self.alphas) if plain else np.ravel(host(self.alphas)).tolist()
+        for i, alpha in enumerate(alphas):
             name = f"alphas[{i}]" if len(alphas) > 1 else "alphas"
             check_scalar(alpha, name, Real, min_val=0.0, include_boundaries=ends)
         if not len(alphas):
             raise ValueError("alphas is empty: give at least one penalty")
-        return alphas.astype(np.float64)
+        return np.array(alphas, dtype=np.float64)
 
     def _leave_one_out(
         self, X: Any, y: Any, sample_weight: Any, alphas: Floats, params: dict[str, Any]
@@ -319,7 +325,7 @@ class RidgeCV(LinearRegressor):
         chosen = search.best_estimator_
         self.alpha_, self.best_score_ = chosen.alpha, search.best_score_
         for name, value in vars(chosen).items():
-            if name.endswith("_") and name not in ("n_iter_", "solver_"):
+            if name.endswith("_") and name not in ("n_iter_", "solver_", "form_"):
                 setattr(self, name, value)
         return self
 

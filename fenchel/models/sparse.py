@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import Certificate
+from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign, Point
+from fenchel.models.base import sparse_rows
+from fenchel.models.namespace import fit_method
 from fenchel.models.progress import watch
 from fenchel.models.sparse_path import MOST, Path, enet_path
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
@@ -119,9 +120,14 @@ class ElasticNet(LinearRegressor):
         """`enet_path`, which scikit-learn keeps here too."""
         return enet_path(X, y, **params)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNet:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+    @fit_method
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True
+    ) -> ElasticNet:
+        """Fit to rows X and targets y; y may be None if X (scan, dask) carries its target.
+
+        check_input is there for scikit-learn's sake: the rows are checked in any case.
+        """
         blocks = target_rows(self, X, y, sample_weight)
         fit_each(self, blocks, float(self.alpha), float(self.l1_ratio), self._last(blocks))
         return self
@@ -130,14 +136,16 @@ class ElasticNet(LinearRegressor):
         """The previous fit as a start for each target, where it has the table's columns."""
         if not self.warm_start or "coef_" not in self.__dict__:
             return None
-        W = np.atleast_2d(np.asarray(self.coef_, np.float64))
-        b = np.broadcast_to(np.asarray(self.intercept_, np.float64), len(W))
+        W = np.atleast_2d(host(self.coef_))
+        # Coefficients set by hand may come without an intercept.
+        b = np.broadcast_to(host(vars(self).get("intercept_", 0.0)), len(W)).astype(np.float64)
         return list(zip(W, b.tolist(), strict=True)) if W.shape[1] == blocks.n_cols else None
 
     @property
-    def sparse_coef_(self) -> csr_array:
-        """coef_ as a sparse array of one row for each target."""
-        return csr_array(np.atleast_2d(self.coef_))
+    def sparse_coef_(self) -> Any:
+        """coef_ as a sparse matrix of one row for each target, of the type that scikit-learn's
+        configuration asks for (`sparse_interface`)."""
+        return sparse_rows(self.coef_)
 
 
 class Lasso(ElasticNet):

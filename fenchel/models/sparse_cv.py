@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -23,10 +22,11 @@ from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.base import host_keep, is_remote
 from fenchel.models.folds import Fold, contiguous_folds, memory_folds, squared_errors, trained
+from fenchel.models.namespace import fit_method
 from fenchel.models.sparse import fit_each
 from fenchel.models.sparse_path import Path, alphas_of, enet_path, lasso_path
 from fenchel.models.targets import LinearRegressor, target_rows
-from fenchel.models.walk import Extent, Fit, Walk, target_rows_of
+from fenchel.models.walk import LOOSEST, TINY, Extent, Fit, Walk, target_rows_of
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,8 @@ class ElasticNetCV(LinearRegressor):
     max_iter : int, default 1000
         Steps of the solver in each fit.
     tol : float, default 1e-6
-        Relative duality gap of the refit; the fits inside the folds are certified to 100 tol.
+        Relative duality gap of the refit; the fits inside the folds are certified to 100 tol, at
+        most 1e-4.
     cv : int, splitter, iterable or None
         None means 5 folds. Tables from `scan` and dask take None or an int.
     verbose : int
@@ -135,7 +136,7 @@ class ElasticNetCV(LinearRegressor):
         """`enet_path`, which scikit-learn keeps here too."""
         return enet_path(X, y, **params)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> ElasticNetCV:
         """Choose on rows X and target y, then fit all rows; params go to the splitter where
         metadata routing is on."""
@@ -191,9 +192,8 @@ class ElasticNetCV(LinearRegressor):
         return target_rows(self, X, y, sample_weight)
 
     def _walk(self, ratio: float, exponent: int) -> Walk:
-        return Walk(
-            ratio, self.fit_intercept, self.positive, 100 * self.tol, self.max_iter, exponent
-        )
+        tol = min(100.0 * self.tol, LOOSEST)
+        return Walk(ratio, self.fit_intercept, self.positive, tol, self.max_iter, exponent, TINY)
 
     def _folds(self, rows: Blocks, params: dict[str, Any]) -> list[Fold]:
         if not rows.local:

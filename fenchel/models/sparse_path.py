@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.design import MatrixDesign
 from fenchel.models.progress import watch
 from fenchel.models.targets import LinearRegressor, target_rows
@@ -44,6 +44,25 @@ class Path(tuple[Any, ...]):
 
     certificates: tuple[Certificate, ...]
     intercepts: Floats
+
+
+def _given(alphas: Any, n_alphas: Any) -> Any:
+    """How many α, or which, with scikit-learn's warning for its old ways to say so."""
+    if not isinstance(n_alphas, str):
+        warn_outside(
+            "'n_alphas' was deprecated in 1.9 and will be removed in 1.11 of scikit-learn: give "
+            "the number as alphas",
+            FutureWarning,
+        )
+        return n_alphas
+    if alphas is None:
+        warn_outside(
+            "'alphas=None' is deprecated and will be removed in 1.11 of scikit-learn: leave alphas "
+            "out, or give a number or values",
+            FutureWarning,
+        )
+        return 100
+    return alphas
 
 
 def alphas_of(given: Any, walk: Walk, design: MatrixDesign, eps: float) -> Floats:
@@ -154,7 +173,7 @@ def enet_path(
     eps : float
         The smallest α over the largest, where alphas is a number of them.
     alphas : int or array
-        How many, or which. n_alphas is its old name.
+        How many, or which. n_alphas is its old name, as in scikit-learn on its way out.
     coef_init : array, where the first fit begins
     return_n_iter : whether the steps of each fit come fourth
     positive : whether no coefficient may be negative
@@ -195,8 +214,7 @@ def enet_path(
     walk = Walk(l1_ratio, fit_intercept, positive, tol, steps, extent.exponent)
     column = 0 if extent.columns else None
     design = MatrixDesign(target_rows_of(blocks, column, walk.exponent))
-    given = alphas if isinstance(n_alphas, str) else n_alphas
-    values = alphas_of(100 if given is None else given, walk, design, eps)
+    values = alphas_of(_given(alphas, n_alphas), walk, design, eps)
     start = None
     if coef_init is not None:
         start = walk.backwards((np.asarray(coef_init, np.float64).ravel(), 0.0))

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A fitted linear model of one or several real targets."""
 
+    coef_: Any
+    intercept_: Any
+
     def predict(self, X: Any) -> Any:
         """x·w + b for each row: shape (n,), or (n, K) for K targets; a tensor for a tensor."""
         return scores_out(self, X)

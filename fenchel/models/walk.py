@@ -22,13 +22,15 @@ from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.precision import in_precision, rounded
 from fenchel.models.progress import Show
-from fenchel.solve.minimise import minimise
+from fenchel.solve.minimise import SMALL, minimise
 from fenchel.solve.nonnegative import nonnegative
 from fenchel.solve.ridge import ridge
 from fenchel.solve.solver import State
 
 Floats = NDArray[np.float64]
 FAINT = 1e-12
+LOOSEST = 1e-4  # relative gap of fits inside folds: at 1e-2 the scores of neighbours mix up
+TINY = 2**12  # entries of a table up to which those get all digits: 500 fits then take 0.2 s more
 LEAST = 1e-15  # the grid's α where no column says anything of the target
 
 
@@ -116,12 +118,14 @@ class Walk:
     tol: float = 1e-6
     max_steps: int = 1000
     exponent: int = 0
+    polish: int = SMALL
 
     def grid(self, design: MatrixDesign, eps: float, count: int) -> Floats:
         """α from the smallest that makes w = 0 down to eps times that, evenly in its logarithm."""
         if self.ratio == 0.0:
             raise ValueError(
-                "l1_ratio=0 has no largest alpha for a grid to begin at: give the values of alphas"
+                "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a "
+                "grid by providing your estimator with the appropriate `alphas=` argument."
             )
         problem = Problem(Square(), L2(0.0), design, self.intercept)
         mean = float(design.target[0]) if self.intercept else 0.0
@@ -155,7 +159,12 @@ class Walk:
                     made.append(free)
                     continue
             solution = minimise(
-                problem, tol=self.tol, max_steps=self.max_steps, start=known, callback=show
+                problem,
+                tol=self.tol,
+                max_steps=self.max_steps,
+                start=known,
+                callback=show,
+                polish=self.polish,
             )
             known = solution.state
             solution = in_precision(problem, solution, dtype, self.tol)
