@@ -23,10 +23,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, rel_entr, stdtrit
 
 from fenchel.data.tree import Totals, tree_sum
+from fenchel.score.auc_comparison import AUCComparison
+from fenchel.score.confusion import is_one
 from fenchel.score.curve import Curve
 from fenchel.score.estimate import Estimate, check_share
 from fenchel.score.groups import MANY, Floats, Groups, Runs, grouped
-from fenchel.score.labels import Marked, marked
+from fenchel.score.labels import Marked, column, marked
 
 NOTHING = 1e-14  # what rounding leaves of a spread, or of a difference, that is zero
 FINE = 1e-16  # to which the ends of an interval are found
@@ -51,7 +53,9 @@ def auc(
     y_true : array of shape (n,)
         Labels of two classes.
     y_score : array of shape (n,)
-        Scores, higher for the positive class; infinite ones are fine, NaN is an error.
+        Scores, higher for the positive class; infinite ones are fine, NaN is an error. One number
+        is the score of every row, whose area is ½ for every law, exactly; a column of equal scores
+        may be chance, and has an interval.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
     pos_label : label, optional
@@ -79,11 +83,16 @@ def auc(
     >>> round(auc(y, score), 4)
     0.8889
     >>> print(auc(y, score, level=0.95))
-    0.8889 [0.08804, 0.9985] (95 %, DeLong, logit scale)
+    0.8889 [0.08803, 0.9985] (95 %, DeLong, logit scale)
     """
+    one = is_one(y_score)
+    if one:
+        y_score = np.full(len(column(y_true, "y")), float(y_score))
     rows = marked(y_true, y_score, sample_weight, pos_label)
     level = None if level is None else check_share(level, "level")
     _check_method(method, weighted=rows.weight is not None)
+    if one and level is not None:
+        return Estimate.exact(0.5, level=level, reason="the prediction is constant")
     if rows.weight is None and rows.score.size >= MANY:
         area, spread = _in_buckets(Runs.of(rows), with_spread=level is not None)
     else:
@@ -254,23 +263,6 @@ def _in_buckets(runs: Runs, *, with_spread: bool) -> tuple[float, Spread | None]
 
     squares = tree_sum(runs.each(squares_of))
     return area, Spread((squares[0], squares[1]), (P, N), (P, N))
-
-
-@dataclass(frozen=True, slots=True)
-class AUCComparison:
-    """Two scores of the same rows: their areas, the difference, and how surprising it is."""
-
-    first: Estimate
-    second: Estimate
-    difference: Estimate
-    z: float
-    p_value: float
-
-    def __str__(self) -> str:
-        return (
-            f"AUC {self.first:.4g} and {self.second:.4g}: difference {self.difference}, "
-            f"p = {self.p_value:.3g}"
-        )
 
 
 def compare_auc(

@@ -95,7 +95,7 @@ def auc_star(eta_values: Any, *, level: float | None = None) -> float:
     >>> classes = GaussianClasses([0.0, 2.0])
     >>> X, _ = classes.sample(10_000, random_state=0)
     >>> print(auc_star(classes.eta(X), level=0.95))
-    0.9206 [0.9185, 0.9227] (95 %, jackknife on the logit scale)
+    0.9206 [0.9184, 0.9228] (95 %, jackknife on the logit scale)
     >>> print(f"{classes.auc_star():.4f}")
     0.9214
     """

@@ -108,9 +108,11 @@ def paired(
 ) -> tuple[tuple[Any, ...], Codes, Codes, Floats | None]:
     """(labels, true classes, predicted classes, weights) of the rows that have a weight.
 
-    Classes are places among the sorted labels. Weights that are all equal are as good as none.
+    Classes are places among the sorted labels. Weights that are all equal are as good as none. One
+    label in place of a column is predicted for every row.
     """
-    true, predicted = column(y_true, "y_true"), column(y_pred, "y_pred")
+    true = column(y_true, "y_true")
+    predicted = np.full(true.shape, y_pred) if is_one(y_pred) else column(y_pred, "y_pred")
     if true.shape != predicted.shape:
         raise ValueError(
             f"y_true has {true.size} rows and y_pred has {predicted.size}: give one each"
@@ -129,6 +131,14 @@ def paired(
             weight = weight / 2.0 ** np.frexp(weight.max())[1]
     labels, (i, j) = coded([true, predicted], ["y_true", "y_pred"])
     return labels, i, j, weight
+
+
+def is_one(prediction: Any) -> bool:
+    """Whether it is one label or number for all rows, and not a column: constant by construction.
+
+    A column of equal entries is not: the model that made it may say something else of other rows.
+    """
+    return bool(np.isscalar(prediction))
 
 
 def add_rows(total: Floats, square: Floats, rows: Floats) -> tuple[Floats, Floats]:

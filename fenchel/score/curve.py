@@ -196,11 +196,13 @@ class Curve:
 
     def both(self) -> tuple[float, float]:
         """Weights of the two classes, none of them zero."""
-        P, N = self.n_positive, self.n_negative
-        if not (P > 0.0 and N > 0.0):
-            missing = "positive" if P == 0.0 else "negative"
-            raise ValueError(f"no {missing} row: a curve needs rows of both classes")
-        return P, N
+        return self._some(self.n_positive, "positive"), self._some(self.n_negative, "negative")
+
+    @staticmethod
+    def _some(weight: float, kind: str) -> float:
+        if not weight > 0.0:
+            raise ValueError(f"no {kind} row: a curve needs rows of both classes")
+        return weight
 
     # ------------------------------------------------------------------------------- the curves
 
@@ -212,7 +214,7 @@ class Curve:
     @cached_property
     def tpr(self) -> Floats:
         """True positive rate at each threshold: recall, power."""
-        return np.append(0.0, self.tp / self.both()[0])
+        return np.append(0.0, self.tp / self._some(self.n_positive, "positive"))
 
     @cached_property
     def fpr(self) -> Floats:
@@ -242,10 +244,15 @@ class Curve:
         corner_line(self.low, *groups, self.both(), fpr, tpr, thresholds)
         return fpr, tpr, thresholds
 
-    def precision_recall(self) -> Line:
+    def precision_recall(self, *, drop_intermediate: bool = False) -> Line:
         """(precision, recall, thresholds), from the lowest threshold to the highest; precision and
-        recall end with 1 and 0, where nothing is flagged."""
-        return self.precision[::-1], self.tpr[::-1], self.thresholds[:0:-1]
+        recall end with 1 and 0, where nothing is flagged. `drop_intermediate` leaves out thresholds
+        between two of the same recall."""
+        precision, recall, thresholds = self.precision, self.tpr, self.thresholds
+        if drop_intermediate:
+            keep = np.append(True, _changes(self.tp))
+            precision, recall, thresholds = precision[keep], recall[keep], thresholds[keep]
+        return precision[::-1], recall[::-1], thresholds[:0:-1]
 
     def lift(self) -> Line:
         """(flagged share, precision over the share of positives, thresholds); flagged > 0."""
@@ -255,14 +262,18 @@ class Curve:
         """(flagged share, share of the positives found, thresholds)."""
         return self.flagged, self.tpr, self.thresholds
 
-    def det(self) -> Line:
+    def det(self, *, drop_intermediate: bool = False) -> Line:
         """(fpr, fnr, thresholds), both errors by rising threshold: from the last that misses
-        nothing to the first that raises no false alarm."""
-        first = int(np.searchsorted(self.fpr, 0.0, side="right")) - 1
-        last = int(np.searchsorted(self.tpr, 1.0)) + 1
+        nothing to the first that raises no false alarm. `drop_intermediate` leaves out thresholds
+        between two of the same fnr."""
+        fpr, tpr, thresholds = self.fpr, self.tpr, self.thresholds
+        if drop_intermediate:
+            keep = _changes(np.append(0.0, self.tp))
+            fpr, tpr, thresholds = fpr[keep], tpr[keep], thresholds[keep]
+        first = int(np.searchsorted(fpr, 0.0, side="right")) - 1
+        last = int(np.searchsorted(tpr, 1.0)) + 1
         part = slice(first, max(last, first + 1))
-        fpr, tpr, thresholds = self.fpr[part], self.tpr[part], self.thresholds[part]
-        return fpr[::-1], 1.0 - tpr[::-1], thresholds[::-1]
+        return fpr[part][::-1], 1.0 - tpr[part][::-1], thresholds[part][::-1]
 
     def hull(self) -> NDArray[np.int64]:
         """Indices of the vertices on the least concave curve above the ROC: the thresholds that are
@@ -333,6 +344,12 @@ def _restored(
     positive2 = positive if positive2 is None else positive2
     negative2 = negative if negative2 is None else negative2
     return Curve(high, low, positive, negative, positive2, negative2, limit)
+
+
+def _changes(counts: Floats) -> NDArray[np.bool_]:
+    """Where a running count differs from the one before or after, and both ends."""
+    change = np.diff(counts) != 0.0
+    return np.append(True, change) | np.append(change, True)
 
 
 def _ordinal(score: Floats) -> NDArray[np.uint64]:

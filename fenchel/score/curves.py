@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from fenchel.score.curve import Curve, Line
 from fenchel.score.estimate import check_share, is_number
@@ -25,11 +27,13 @@ def roc_curve(
     Parameters
     ----------
     y_true : array of shape (n,)
-        Labels of two classes.
+        Labels of two classes. Of one class alone the rate of the other is NaN, with scikit-learn's
+        `UndefinedMetricWarning`; `auc` and `Curve` raise there.
     y_score : array of shape (n,)
         Scores, higher for the positive class; infinite ones are fine, NaN is an error.
     pos_label : label, optional
-        The positive class; by default the greater label.
+        The positive class; by default 1 among 0 and 1, or -1 and 1. Other labels ask for it, as
+        in scikit-learn.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
     drop_intermediate : bool
@@ -47,17 +51,36 @@ def roc_curve(
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
-    curve = _curve(y_true, y_score, pos_label, sample_weight)
-    return curve.roc(drop_intermediate=drop_intermediate)
+    curve = _curve(y_true, y_score, pos_label, sample_weight, one_class=True)
+    if curve.n_positive > 0.0 and curve.n_negative > 0.0:
+        return curve.roc(drop_intermediate=drop_intermediate)
+    return _roc_of_one_class(curve, drop_intermediate)
 
 
 def precision_recall_curve(
-    y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None
+    y_true: Any,
+    y_score: Any,
+    *,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    drop_intermediate: bool = False,
 ) -> Line:
     """Precision and recall at every threshold, from the lowest up; (1, 0) at the end.
 
-    Parameters and order of results as in scikit-learn: `y_true`, `y_score`, `pos_label` and
-    `sample_weight` as in `roc_curve`.
+    Order of results as in scikit-learn.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label, sample_weight
+        As in `roc_curve`. Without a positive row the recall is 1 at every threshold, with a
+        warning, as in scikit-learn.
+    drop_intermediate : bool
+        Leave out thresholds between two of the same recall, as scikit-learn does.
+
+    Returns
+    -------
+    precision, recall : array of shape (k + 1,)
+    thresholds : array of shape (k,)
 
     Examples
     --------
@@ -66,15 +89,41 @@ def precision_recall_curve(
     >>> recall.tolist(), thresholds.tolist()
     ([1.0, 1.0, 0.5, 0.0], [0.1, 0.4, 0.8])
     """
-    return _curve(y_true, y_score, pos_label, sample_weight).precision_recall()
+    curve = _curve(y_true, y_score, pos_label, sample_weight, one_class=True)
+    if curve.n_positive > 0.0:
+        return curve.precision_recall(drop_intermediate=drop_intermediate)
+    warnings.warn(
+        "No positive class found in y_true, recall is set to one for all thresholds.",
+        stacklevel=2,
+    )
+    thresholds = curve.low[::-1]
+    if drop_intermediate:  # all recalls are equal: the ends are left
+        thresholds = thresholds[np.unique([0, len(thresholds) - 1])]
+    nothing = np.zeros(len(thresholds))
+    return np.append(nothing, 1.0), np.append(nothing + 1.0, 0.0), thresholds
 
 
 def det_curve(
-    y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None
+    y_true: Any,
+    y_score: Any,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    drop_intermediate: bool = False,
 ) -> Line:
     """Error of the first kind (fpr) against that of the second (fnr), by rising threshold.
 
-    Parameters as in `roc_curve`; ends beyond which one of the errors stays zero are left out.
+    Ends beyond which one of the errors stays zero are left out.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label, sample_weight
+        As in `roc_curve`; rows of one class alone are an error.
+    drop_intermediate : bool
+        Leave out thresholds between two of the same fnr, as scikit-learn does.
+
+    Returns
+    -------
+    fpr, fnr, thresholds : array
 
     Examples
     --------
@@ -83,7 +132,12 @@ def det_curve(
     >>> fpr.tolist(), fnr.tolist(), thresholds.tolist()
     ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.35, 0.4, 0.8])
     """
-    return _curve(y_true, y_score, pos_label, sample_weight).det()
+    curve = _curve(y_true, y_score, pos_label, sample_weight, one_class=True)
+    if not (curve.n_positive > 0.0 and curve.n_negative > 0.0):
+        raise ValueError(
+            "Only one class is present in y_true: the detection error tradeoff needs rows of both"
+        )
+    return curve.det(drop_intermediate=drop_intermediate)
 
 
 def gains_curve(
@@ -120,8 +174,31 @@ def lift_curve(
     return _curve(y_true, y_score, pos_label, sample_weight).lift()
 
 
-def _curve(y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any) -> Curve:
-    return Curve.gathered(grouped(marked(y_true, y_score, sample_weight, pos_label)))
+def _curve(
+    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, *, one_class: bool = False
+) -> Curve:
+    rows = marked(y_true, y_score, sample_weight, pos_label, one_class=one_class)
+    if not rows.score.size:
+        raise ValueError("y is empty: there is no row to score")
+    return Curve.gathered(grouped(rows))
+
+
+def _roc_of_one_class(curve: Curve, drop_intermediate: bool) -> Line:
+    """The curve where one of the rates has no row to be a share of: NaN, and a warning."""
+    missing, rate = ("negative", "false") if curve.n_negative == 0.0 else ("positive", "true")
+    warnings.warn(
+        f"No {missing} samples in y_true, {rate} positive value should be meaningless",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    counts = curve.tp if missing == "negative" else curve.fp
+    keep = np.ones(len(counts), dtype=bool)
+    if drop_intermediate and len(counts) > 2:
+        keep[1:-1] = np.diff(counts, 2) != 0.0
+    known = np.append(0.0, counts[keep] / counts[-1])
+    unknown = np.full(len(known), np.nan)
+    thresholds = np.append(np.inf, curve.low[keep])
+    return (unknown, known, thresholds) if missing == "negative" else (known, unknown, thresholds)
 
 
 def iso_error_line(

@@ -4,6 +4,9 @@ With d = C[i, i], t = Σⱼ C[i, j], p = Σⱼ C[j, i] for class i (tp, tp + fn,
 of rows: d/p, d/t, and for F1 = 2J/(1 + J) the share J = d/(t + p − d) of the rows that are of the
 class or taken for it. Given the number of those rows, d is binomial: hence exact intervals.
 
+One label in place of y_pred is predicted for every row. Then recall and specificity are 0 or 1,
+exactly, and so is an F1 of 0.
+
 Reference: Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
 """
 
@@ -17,9 +20,9 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from fenchel.score.binomial import binomial_rate
-from fenchel.score.confusion import Confusion, Floats
+from fenchel.score.confusion import Confusion, Floats, is_one
 from fenchel.score.estimate import Estimate, check_share
-from fenchel.score.rates import Resampling, accuracy, share
+from fenchel.score.rates import CONSTANT, Resampling, accuracy, share
 
 Average = Literal["binary", "macro", "micro", "weighted"]
 AVERAGES = ("binary", "macro", "micro", "weighted")
@@ -71,7 +74,7 @@ def f1(
     --------
     >>> from fenchel import f1
     >>> print(f1([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0], level=0.95))
-    0.6667 [0.1266, 0.965] (95 %, exact binomial, given the rows of the class or taken for it)
+    0.6667 [0.1266, 0.9651] (95 %, exact binomial, given the rows of the class or taken for it)
     """
     ask = _Ask(y_true, y_pred, sample_weight, average, level, n_bootstrap, random_state)
     return ask.rate("f1", pos_label)
@@ -119,7 +122,7 @@ def precision(
     --------
     >>> from fenchel import precision
     >>> print(precision([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0], level=0.95))
-    0.6667 [0.0943, 0.9916] (95 %, exact binomial, given the rows taken for the class)
+    0.6667 [0.09429, 0.9916] (95 %, exact binomial, given the rows taken for the class)
     """
     ask = _Ask(y_true, y_pred, sample_weight, average, level, n_bootstrap, random_state)
     return ask.rate("precision", pos_label)
@@ -167,7 +170,7 @@ def recall(
     --------
     >>> from fenchel import recall
     >>> print(recall([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], level=0.95))
-    0.6667 [0.0943, 0.9916] (95 %, exact binomial, given the rows of the class)
+    0.6667 [0.09429, 0.9916] (95 %, exact binomial, given the rows of the class)
     """
     ask = _Ask(y_true, y_pred, sample_weight, average, level, n_bootstrap, random_state)
     return ask.rate("recall", pos_label)
@@ -265,6 +268,12 @@ class _Ask:
                 UndefinedMetricWarning,
                 stacklevel=3,
             )
+        if self.average == "binary" and self.level is not None and is_one(self.y_pred):
+            rate = float(share(hits, among)[0, 0])
+            # The class is always predicted, or never: its recall is 1 or 0, and its F1 is 0 if it
+            # never is, for every law. Its precision, and F1 if it always is, follow the law.
+            if among[0, 0] > 0.0 and (kind == "recall" or (kind == "f1" and rate == 0.0)):
+                return Estimate.exact(rate, level=self.level, reason=CONSTANT)
         if self.average == "binary" and table.is_counted and self.level is not None:
             return _exact(kind, int(hits[0, 0]), int(among[0, 0]), self.level)
 

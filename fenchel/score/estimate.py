@@ -6,6 +6,10 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+from fenchel.data.rounding import interval_texts
+
+EXACT = "exact: "  # how the method of a number without sampling error begins
+
 
 class Estimate(float):
     """A float with the interval that goes with it: usable wherever a float is.
@@ -29,6 +33,8 @@ class Estimate(float):
     0.12 [0.08, 0.17] (95 %, exact binomial)
     >>> rate + 1
     1.12
+    >>> print(Estimate.exact(0.5, level=0.95, reason="the prediction is constant"))
+    0.5 (exact: the prediction is constant)
     """
 
     __slots__ = ("high", "level", "low", "method", "standard_error")
@@ -55,6 +61,16 @@ class Estimate(float):
         self.standard_error = float(standard_error)
         return self
 
+    @classmethod
+    def exact(cls, value: float, *, level: float, reason: str) -> Estimate:
+        """A number that has no sampling error, whatever the law of the rows, and why."""
+        return cls(value, value, value, level=level, method=EXACT + reason, standard_error=0.0)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the number has no sampling error: `Estimate.exact` made it."""
+        return self.low == self.high == float(self) and self.method.startswith(EXACT)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _estimate, (
             float(self),
@@ -72,7 +88,10 @@ class Estimate(float):
         )
 
     def __str__(self) -> str:
-        value, low, high = (f"{x:.4g}" for x in (float(self), self.low, self.high))
+        # The ends are rounded outward: what is printed holds what was computed.
+        value, low, high = interval_texts(float(self), self.low, self.high, digits=4)
+        if self.is_exact:
+            return f"{value} ({self.method})"
         return f"{value} [{low}, {high}] ({100.0 * self.level:g} %, {self.method})"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fenchel.data.result_table import Tabular
 from fenchel.score.estimate import is_whole
 from fenchel.score.groups import Floats
 from fenchel.score.scatter import Cloud, apart
@@ -18,7 +19,7 @@ WIDEST = 256  # powers of two of the rows, with room for squares and their sums
 
 
 @dataclass(frozen=True, eq=False)
-class GapStatistic:
+class GapStatistic(Tabular):
     """Scatter within clusters against that of rows without any.
 
     Attributes
@@ -52,6 +53,23 @@ class GapStatistic:
     labels: tuple[Any, ...]
     chosen: int
     is_clear: bool
+
+    def columns(self) -> dict[str, Any]:
+        """One row a number of clusters."""
+        return {
+            "clusters": np.array(self.counts),
+            "scatter": self.scatter,
+            "reference": self.reference,
+            "gap_statistic": self.gap,
+            "standard_error": self.error,
+            "chosen": np.array(self.counts) == self.chosen,
+        }
+
+    def caption(self) -> str:
+        number = f"{self.chosen} clusters" if self.chosen > 1 else "one cluster"
+        if self.is_clear:
+            return f"The gap statistic speaks for {number}."
+        return f"The gap statistic speaks for no number; it is largest for {number}."
 
 
 def gap_statistic(

@@ -32,7 +32,8 @@ def marked(
     """Labels and scores as arrays; infinite scores are fine, NaN is an error that names the row.
 
     The positive class is `pos_label`, or else the greater of the two labels. Rows without weight
-    are left out. With `one_class`, rows of a single class pass, and none: a part of a table.
+    are left out. With `one_class`, rows of a single class pass, and none: a part of a table. Then a
+    pos_label left out is 1, and labels other than 0 and 1, or -1 and 1, ask for it.
     """
     labels = column(y, "y")
     values = _scores(score, labels.shape[0])
@@ -82,7 +83,10 @@ def _scores(score: Any, n: int) -> NDArray[np.float64]:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"scores must be numbers, got an array of {values.dtype}")
     if values.shape[0] != n:
-        raise ValueError(f"y has {n} rows and the scores have {values.shape[0]}: give one each")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: y has {n} rows and the "
+            f"scores have {values.shape[0]}: give one each"
+        )
     exact, values = values, values.astype(np.float64, copy=False)
     if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8:
         far = np.flatnonzero(np.abs(values) > 2.0**53)
@@ -130,7 +134,7 @@ def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[
         low, high = labels.min(), labels.max()
     else:
         low, high = _ends(labels)
-    if low == high and not (one_class and pos_label is not None):
+    if low == high and not one_class:
         raise ValueError(
             f"y has one class only, {_plain(low)!r}: a curve needs rows of both classes"
         )
@@ -139,9 +143,12 @@ def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[
     if outside.any():
         row = int(outside.argmax())
         raise ValueError(
-            f"y has more than two classes: {_plain(low)!r}, {_plain(high)!r} and, in row {row}, "
-            f"{_plain(labels[row])!r}; compare one class with the rest, as in y == {_plain(high)!r}"
+            "multiclass format is not supported: y has more than two classes: "
+            f"{_plain(low)!r}, {_plain(high)!r} and, in row {row}, {_plain(labels[row])!r}; "
+            f"compare one class with the rest, as in y == {_plain(high)!r}"
         )
+    if pos_label is None and one_class:
+        pos_label = _convention(low, high)
     if pos_label is None or pos_label == high:
         return other
     if pos_label == low:
@@ -151,6 +158,22 @@ def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[
     raise ValueError(
         f"pos_label={pos_label!r} is not a label of y, which has {_plain(low)!r} and "
         f"{_plain(high)!r}"
+    )
+
+
+def _convention(low: Any, high: Any) -> int:
+    """1, where that is one of the labels or the one that is missing."""
+    if isinstance(low, bytes):
+        raise TypeError(
+            "Support for labels represented as bytes is not supported: decode them, as in "
+            "y.astype(str), and name the positive class with pos_label"
+        )
+    if (low, high) in ((0, 1), (-1, 1), (0, 0), (-1, -1), (1, 1)):
+        return 1
+    both = ", ".join(repr(_plain(label)) for label in ([low] if low == high else [low, high]))
+    raise ValueError(
+        f"y_true takes value in {{{both}}} and pos_label is not specified: either make y_true take "
+        "value in {0, 1} or {-1, 1} or pass pos_label explicitly."
     )
 
 

@@ -35,7 +35,7 @@ def mean_estimate(
     --------
     >>> from fenchel.score.mean import mean_estimate
     >>> print(mean_estimate([1.0, 2.0, 2.0, 3.0, 7.0]))
-    3 [0.9544, 13.78] (95 %, t corrected for skewness)
+    3 [0.9544, 13.79] (95 %, t corrected for skewness)
     """
     x = np.asarray(values, dtype=np.float64)
     n = x.size

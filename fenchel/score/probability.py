@@ -132,7 +132,7 @@ def log_loss(
     --------
     >>> from fenchel import log_loss
     >>> print(log_loss([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.35], level=0.95))
-    0.2162 [0.03598, 1.194] (95 %, t corrected for skewness)
+    0.2162 [0.03597, 1.194] (95 %, t corrected for skewness)
     """
     rows = _forecasts(y_true, y_proba, sample_weight, labels, pos_label)
     loss = -np.log(np.clip(rows.chance, rows.least, 1.0 - rows.least))

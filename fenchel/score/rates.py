@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 
 from fenchel.score.binomial import binomial_rate
 from fenchel.score.bootstrap import Statistic, bayesian_bootstrap
-from fenchel.score.confusion import Confusion, Floats, add_rows, paired
-from fenchel.score.estimate import Estimate
+from fenchel.score.confusion import Confusion, Floats, add_rows, is_one, paired
+from fenchel.score.estimate import Estimate, check_share
+
+CONSTANT = "the prediction is constant"
 
 
 def accuracy(
@@ -65,7 +67,7 @@ def accuracy(
     >>> from fenchel import accuracy
     >>> y, said = ["a", "b", "b", "c", "c", "c"], ["a", "b", "c", "c", "c", "c"]
     >>> print(accuracy(y, said, level=0.95))
-    0.8333 [0.3588, 0.9958] (95 %, exact binomial)
+    0.8333 [0.3587, 0.9958] (95 %, exact binomial)
     """
     _, i, j, weight = paired(y_true, y_pred, sample_weight)
     return share_of(i == j, weight, Resampling(level, n_bootstrap, random_state))
@@ -83,12 +85,13 @@ def balanced_accuracy(
     """The mean over the classes of y_true of the share predicted right: mean C[i, i] / Σⱼ C[i, j].
 
     Any number of classes k; a predicted class that y_true lacks has no share. The interval is the
-    Bayesian bootstrap of each class's right and wrong weight, 1/k of a row added to each.
+    Bayesian bootstrap of each class's right and wrong weight, 1/k of a row added to each. One label
+    in place of y_pred is predicted for every row: the rate is 1/k for every law, exactly.
 
     Parameters
     ----------
     y_true, y_pred : array of shape (n,)
-        True and predicted labels.
+        True and predicted labels; one predicted label stands for all rows.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
     level : float, optional
@@ -108,14 +111,19 @@ def balanced_accuracy(
     >>> from fenchel import balanced_accuracy
     >>> balanced_accuracy([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0])
     0.625
+    >>> print(balanced_accuracy([0, 0, 0, 0, 1, 1], 0, level=0.95))
+    0.5 (exact: the prediction is constant)
     """
     table = Confusion.of(y_true, y_pred, sample_weight)
+    level = None if level is None else check_share(level, "level")
     sides = []
     for cells in (table.total, table.square):
         right = np.diagonal(cells)
         sides.append(np.stack([right, cells.sum(axis=1) - right], axis=1))
     present = sides[0].sum(axis=1) > 0.0
     total, square = (side[present] for side in sides)
+    if is_one(y_pred) and level is not None:
+        return Estimate.exact(float(mean_share(total)), level=level, reason=CONSTANT)
     added = add_rows(total, square, np.full(total.shape, 1.0 / max(len(total), 2)))
     return Resampling(level, n_bootstrap, random_state).of(mean_share, total, *added)
 
@@ -134,12 +142,13 @@ def matthews_correlation(
     n = Σ C, tᵢ = Σⱼ C[i, j], pⱼ = Σᵢ C[i, j]:
     (n Σ C[i, i] − Σ tᵢ pᵢ) / √((n² − Σ tᵢ²)(n² − Σ pᵢ²)), and 0 where one class only is true or one
     class only is predicted. Of two classes it is the correlation of the two indicators. The
-    interval is the Bayesian bootstrap of C with one right and one wrong row added.
+    interval is the Bayesian bootstrap of C with one right and one wrong row added. One label in
+    place of y_pred is predicted for every row: the correlation is 0 for every law, exactly.
 
     Parameters
     ----------
     y_true, y_pred : array of shape (n,)
-        True and predicted labels.
+        True and predicted labels; one predicted label stands for all rows.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
     level : float, optional
@@ -166,6 +175,9 @@ def matthews_correlation(
     0.25
     """
     table = Confusion.of(y_true, y_pred, sample_weight)
+    level = None if level is None else check_share(level, "level")
+    if is_one(y_pred) and level is not None:
+        return Estimate.exact(0.0, level=level, reason=CONSTANT)
     resampling = Resampling(level, n_bootstrap, random_state)
     return resampling.of(_matthews, table.total, *table.with_guesses())
 

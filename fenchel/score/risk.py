@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from fenchel.convex.calibration import excess_risk_bound
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.margin import Margin
 from fenchel.data.arrays import host
+from fenchel.data.result_table import Tabular
+from fenchel.data.rounding import DOWN, UP, percent, rounded
 from fenchel.score.binomial import upper_bound
 from fenchel.score.estimate import check_share, is_number
 from fenchel.score.labels import column
-from fenchel.score.rounding import DOWN, UP, percent, rounded
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskCertificate:
+class RiskCertificate(Tabular):
     """Bounds of a model's error from rows that it has not seen; `str` writes them out.
 
     Attributes
@@ -124,6 +125,33 @@ class RiskCertificate:
         if self.calibration is None:
             return (*lines, self.reason)
         return (*lines, *_calibrated(self.calibration, sure))
+
+    def columns(self) -> dict[str, Any]:
+        """One row a statement: what was counted, and the bound."""
+        rates = {
+            "error": self.error,
+            "false positives": self.false_positive,
+            "false negatives": self.false_negative,
+        }
+        kept = {name: rate for name, rate in rates.items() if rate is not None}
+        found: dict[str, list[Any]] = {
+            "statement": list(kept),
+            "errors": [rate.errors for rate in kept.values()],
+            "rows": [rate.n for rate in kept.values()],
+            "rate": [rate.rate for rate in kept.values()],
+            "upper": [rate.upper for rate in kept.values()],
+        }
+        if self.calibration is not None:
+            more = ("excess error, by calibration", None, None, None, self.calibration.excess)
+            for column, value in zip(found.values(), more, strict=True):
+                column.append(value)
+        return found
+
+    def shares(self) -> tuple[str, ...]:
+        return ("rate", "upper")
+
+    def caption(self) -> str:
+        return f"Each upper bound holds with probability at least {_sure(self.delta)} by itself."
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -349,4 +377,5 @@ def _least(loss: Margin) -> float:
 
 def _sure(delta: float) -> str:
     """1 − δ in percent, δ rounded up to three digits: 99.99 % is not 100 %."""
-    return f"{100 - UP.create_decimal(100 * Decimal(repr(delta))).normalize():f} %"
+    three = Context(prec=3, rounding=UP.rounding)
+    return f"{100 - three.create_decimal(100 * Decimal(repr(delta))).normalize():f} %"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
+from fenchel.data.result_table import Tabular
 from fenchel.score.curve import Curve, curve_from
 from fenchel.score.decision import Threshold, check_cost
 from fenchel.score.estimate import check_share
@@ -19,7 +20,7 @@ Bounded = tuple[Floats, Floats, Floats]  # a number of each row, its lower and i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdTable:
+class ThresholdTable(Tabular):
     """What flagging score ≥ threshold does, for thresholds from the highest to the lowest.
 
     Attributes
@@ -68,6 +69,19 @@ class ThresholdTable:
 
     def __len__(self) -> int:
         return self.threshold.size
+
+    def columns(self) -> dict[str, Any]:
+        """The columns by name."""
+        return self.to_dict()
+
+    def shares(self) -> tuple[str, ...]:
+        return ("tpr", "fpr", "precision", "flagged")
+
+    def caption(self) -> str:
+        return (
+            f"What score ≥ threshold flags of {self.n_positive:,} positives and "
+            f"{self.n_negative:,} negatives; each interval holds with {100.0 * self.level:g} %."
+        )
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """The columns by name, as pandas.DataFrame and polars.DataFrame take them."""

@@ -2,78 +2,88 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fenchel.score.estimate import Estimate
-from fenchel.score.folds.ranges import difference_of
-from fenchel.score.folds.resampled import Fold, corrected_mean, corrected_p_value, ratio_of
-from fenchel.score.folds.validate import Validation
-
-Floats = NDArray[np.float64]
+from fenchel.score.folds.comparison import ModelComparison, ModelComparisons, compared
+from fenchel.score.folds.resampled import Fold
+from fenchel.score.folds.study import study_of
+from fenchel.score.folds.validate import Validation, cross_validate
 
 
-@dataclass(frozen=True, eq=False)
-class ModelComparison:
-    """The mean difference of two models over the same folds.
-
-    Attributes
-    ----------
-    first, second : Estimate
-        The mean score of each.
-    difference : Estimate
-        The first minus the second, with its interval; scores are better the larger they are, so a
-        positive one speaks for the first.
-    t, p_value, degrees_of_freedom : float, float, int
-        Of the two-sided corrected resampled t test of no difference. Where every fold shows the
-        same difference there is no interval, and p is 1 if that is zero, else NaN.
-    differences : array of shape (folds,)
-    metric : str
-    """
-
-    first: Estimate
-    second: Estimate
-    difference: Estimate
-    t: float
-    p_value: float
-    degrees_of_freedom: int
-    differences: Floats
-    metric: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.metric} {self.first:.4g} and {self.second:.4g}: difference {self.difference}, "
-            f"p = {self.p_value:.3g}"
-        )
-
-
+@overload
 def compare_models(
-    validation_a: Validation,
-    validation_b: Validation,
+    models: Validation, X: Validation, *, metric: str | None = None, level: float = 0.95
+) -> ModelComparison: ...
+
+
+@overload
+def compare_models(
+    models: Mapping[str, Any],
+    X: Any = None,
+    y: Any = None,
     *,
     metric: str | None = None,
     level: float = 0.95,
-) -> ModelComparison:
-    """The difference of two models with an interval that knows that folds overlap.
+    groups: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    error_score: Any = "raise",
+    random_state: Any = 0,
+    progress: bool = False,
+) -> ModelComparisons: ...
+
+
+def compare_models(
+    models: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    metric: str | None = None,
+    level: float = 0.95,
+    groups: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    error_score: Any = "raise",
+    random_state: Any = 0,
+    progress: bool = False,
+) -> ModelComparison | ModelComparisons:
+    """The differences of models with intervals that know that folds overlap.
 
     d̄ ± t_{J-1} √((1/J + n_test/n_train) S²),  dⱼ = score of a - score of b in fold j. The interval
     is for the expected difference of the two learners fitted to n_train rows. It is approximate;
     ten or more random splits that leave out a tenth to a fifth of the rows (ShuffleSplit,
     RepeatedKFold) serve it better than five folds.
 
+    `compare_models({"name": estimator, …}, X, y)` fits every model on the same folds;
+    `compare_models(validation_a, validation_b)` compares two results of `cross_validate`.
+
     Parameters
     ----------
-    validation_a, validation_b : Validation
-        Of `cross_validate` with the same rows and the same folds.
+    models : dict of name -> estimator, or Validation
+        Any estimators with scikit-learn's interface; they are cloned, never changed. Or a dict of
+        validations, and then no X; or the first of two validations.
+    X, y : rows and targets
+        As in `cross_validate`. Or X is the second of two validations.
     metric : str, optional
-        Which of several.
+        Which of several that scoring lists.
     level : float
+    groups, cv, scoring, n_jobs, params, error_score, random_state, progress :
+        As in `cross_validate`. The folds are made once and are the same for all models, whatever
+        the splitter; so are the seeds.
 
     Returns
     -------
-    comparison : ModelComparison
+    comparison : ModelComparisons
+        Of a dict: `means` of all models, `pairs`, `best`. Of two models it also has `difference`,
+        `p_value` and the other numbers of their comparison. Of two validations a `ModelComparison`.
 
     References
     ----------
@@ -84,34 +94,89 @@ def compare_models(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.model_selection import ShuffleSplit
     >>> from sklearn.preprocessing import scale
-    >>> from fenchel import LogisticRegression, compare_models, cross_validate
+    >>> from fenchel import LogisticRegression, compare_models
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> splits = ShuffleSplit(15, test_size=0.2, random_state=0)
-    >>> weak = cross_validate(LogisticRegression(C=0.001), scale(X), y, cv=splits)
-    >>> strong = cross_validate(LogisticRegression(C=0.1), scale(X), y, cv=splits)
-    >>> found = compare_models(strong, weak)
-    >>> found.difference.low > 0, found.p_value < 0.05
-    (True, True)
+    >>> models = {"strong": LogisticRegression(C=0.1), "weak": LogisticRegression(C=0.001)}
+    >>> found = compare_models(models, scale(X), y, cv=splits, scoring="accuracy")
+    >>> found.best, found.difference.low > 0, found.p_value < 0.05
+    ('strong', True, True)
+    >>> print(found.means["strong"])
+    0.9807 [0.9636, 0.9978] (95 %, corrected resampled t, 15 folds)
     """
-    for which, given in (("validation_a", validation_a), ("validation_b", validation_b)):
+    if isinstance(models, Validation) or isinstance(X, Validation):
+        return _of_validations(models, X, y, metric, level)
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            "models must be a dict, name to estimator, or two results of cross_validate; got "
+            f"{type(models).__name__}"
+        )
+    if len(models) < 2:
+        raise ValueError(f"models has {len(models)} of them: a comparison needs two or more")
+    for name in models:
+        if not isinstance(name, str):
+            raise TypeError(f"models are called by names, and {name!r} is not a str")
+    if all(isinstance(model, Validation) for model in models.values()):
+        if X is not None or y is not None:
+            raise ValueError("models are validations, which have their rows: leave X and y out")
+        return _pairwise(dict(models), metric, level)
+    if X is None:
+        raise ValueError("X is missing: give the rows and targets that the models are fitted to")
+    first = next(iter(models.values()))
+    study = study_of(
+        "compare_models",
+        first,
+        X,
+        y,
+        cv=cv,
+        scoring=scoring,
+        groups=groups,
+        params=params,
+        error_score=error_score,
+        random_state=random_state,
+    )
+    folds = list(study.folds())
+    validations = {
+        name: cross_validate(
+            model,
+            X,
+            y,
+            scoring=scoring,
+            cv=folds,
+            n_jobs=n_jobs,
+            params=params,
+            error_score=error_score,
+            random_state=random_state,
+            progress=progress,
+        )
+        for name, model in models.items()
+    }
+    return _pairwise(validations, metric, level)
+
+
+def _of_validations(a: Any, b: Any, y: Any, metric: str | None, level: float) -> ModelComparison:
+    for which, given in (("validation_a", a), ("validation_b", b)):
         if not isinstance(given, Validation):
             raise TypeError(f"{which} must come from cross_validate, got {type(given).__name__}")
-    _check_folds(validation_a, validation_b)
-    name = validation_a.metric(metric)
-    if name not in validation_b.test:
-        known = ", ".join(repr(key) for key in validation_b.test)
-        raise ValueError(f"validation_b has no metric {name!r}, only {known}: score both by it")
-    differences = validation_a.test[name] - validation_b.test[name]
-    J = len(differences)
-    if J < 2:
-        raise ValueError("one fold says nothing about chance: compare on several folds")
-    if (bad := np.isnan(differences)).any():
-        raise ValueError(f"{name} is NaN in fold {int(bad.argmax())}: compare on folds with scores")
-    first, second = validation_a.mean(name, level), validation_b.mean(name, level)
-    within = difference_of(validation_a.within(name), validation_b.within(name))
-    difference = corrected_mean(differences, ratio_of(validation_a.folds), level, within)
-    t, p = corrected_p_value(difference, J)
-    return ModelComparison(first, second, difference, t, p, J - 1, differences, name)
+    if y is not None:
+        raise ValueError("two validations have their targets: leave y out")
+    _check_folds(a, b)
+    return compared(a, b, a.metric(metric), level)
+
+
+def _pairwise(
+    validations: dict[str, Validation], metric: str | None, level: float
+) -> ModelComparisons:
+    first = next(iter(validations.values()))
+    name = first.metric(metric)
+    for other in validations.values():
+        _check_folds(first, other)
+    pairs = {
+        (a, b): compared(validations[a], validations[b], name, level, (a, b))
+        for a, b in combinations(validations, 2)
+    }
+    means = {model: one.mean(name, level) for model, one in validations.items()}
+    return ModelComparisons(means, pairs, validations, name, first.measured(name))
 
 
 def _check_folds(a: Validation, b: Validation) -> None:

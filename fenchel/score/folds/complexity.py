@@ -2,146 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
-from fenchel.score.estimate import Estimate
-from fenchel.score.folds.ranges import ANYWHERE, Range
-from fenchel.score.folds.resampled import (
-    Fold,
-    best_row,
-    corrected_mean,
-    ratio_of,
-    simplest_row,
-    simplicity,
-)
+from fenchel.score.folds.metric import Metric
+from fenchel.score.folds.ranges import Range
+from fenchel.score.folds.score_curves import Floats, LearningCurve, Proofs, ValidationCurve
 from fenchel.score.folds.study import Study, Warm, study_of
 from fenchel.score.folds.trial import Outcome, Trial, Wanted, run, table
-
-Floats = NDArray[np.float64]
-Proofs = tuple[tuple[Certificate | None, ...], ...]
-End = Literal["first", "last"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ValidationCurve:
-    """Scores along a parameter; unpacks as scikit-learn's (train_scores, test_scores).
-
-    Attributes
-    ----------
-    param_name : str
-    param_range : tuple
-    train_scores, test_scores : array of shape (values, folds)
-    certificates : tuple of tuples, shaped as the scores
-    fit_seconds : array, shaped as the scores
-    folds : tuple of (train, test)
-    within : (float, float)
-        Where the metric lies.
-    """
-
-    param_name: str
-    param_range: tuple[Any, ...]
-    train_scores: Floats
-    test_scores: Floats
-    certificates: Proofs
-    fit_seconds: Floats
-    folds: tuple[Fold, ...]
-    within: Range = ANYWHERE
-
-    def __iter__(self) -> Iterator[Floats]:
-        return iter((self.train_scores, self.test_scores))
-
-    def __len__(self) -> int:
-        return 2
-
-    def __getitem__(self, place: int) -> Floats:
-        return (self.train_scores, self.test_scores)[place]
-
-    def estimates(self, level: float = 0.95, *, train: bool = False) -> tuple[Estimate, ...]:
-        """The mean score at each value with its corrected resampled t interval."""
-        scores = self.train_scores if train else self.test_scores
-        ratio = ratio_of(self.folds)
-        return tuple(corrected_mean(row, ratio, level, self.within) for row in scores)
-
-    @property
-    def best_index(self) -> int:
-        """Where the mean test score is largest, the first of several."""
-        return best_row(self.test_scores)
-
-    @property
-    def best(self) -> Any:
-        """The value with the largest mean test score."""
-        return self.param_range[self.best_index]
-
-    def one_standard_error(self, simplest: End = "first") -> Any:
-        """The simplest value whose mean test score is within one standard error of the best.
-
-        mean ≥ mean of the best - S/√J of the best; the simplest value is the first of param_range,
-        or the last.
-        """
-        order = simplicity(range(len(self.param_range)), simplest)
-        return self.param_range[simplest_row(self.test_scores, order, self.best_index)]
-
-    def __str__(self) -> str:
-        rows = zip(self.param_range, self.estimates(), strict=True)
-        lines = [f"{self.param_name}={value!r}: {mean}" for value, mean in rows]
-        return "\n".join([*lines, f"best: {self.param_name}={self.best!r}"])
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LearningCurve:
-    """Scores along the number of training rows; unpacks as scikit-learn's (train_sizes,
-    train_scores, test_scores).
-
-    Attributes
-    ----------
-    train_sizes : array of shape (sizes,)
-    train_scores, test_scores : array of shape (sizes, folds)
-    certificates : tuple of tuples, shaped as the scores
-    fit_seconds : array, shaped as the scores
-    folds : tuple of (train, test)
-    within : (float, float)
-        Where the metric lies.
-    """
-
-    train_sizes: NDArray[np.int64]
-    train_scores: Floats
-    test_scores: Floats
-    certificates: Proofs
-    fit_seconds: Floats
-    folds: tuple[Fold, ...]
-    within: Range = ANYWHERE
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return iter((self.train_sizes, self.train_scores, self.test_scores))
-
-    def __len__(self) -> int:
-        return 3
-
-    def __getitem__(self, place: int) -> NDArray[Any]:
-        return (self.train_sizes, self.train_scores, self.test_scores)[place]
-
-    def estimates(self, level: float = 0.95, *, train: bool = False) -> tuple[Estimate, ...]:
-        """The mean score at each size with its corrected resampled t interval."""
-        scores = self.train_scores if train else self.test_scores
-        judged = float(np.mean([len(test) for _, test in self.folds]))
-        rows = zip(scores, self.train_sizes, strict=True)
-        return tuple(
-            corrected_mean(row, judged / int(size), level, self.within) for row, size in rows
-        )
-
-    def __str__(self) -> str:
-        rows = zip(self.train_sizes, self.estimates(), strict=True)
-        return "\n".join(f"{size} rows: {mean}" for size, mean in rows)
-
-    __repr__ = __str__
 
 
 def validation_curve(
@@ -228,7 +99,8 @@ def validation_curve(
     wanted = Wanted(train_scores=True, warm=warm_start)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress)
     grid = list(zip(*found, strict=True))  # value by value
-    return ValidationCurve(param_name, values, *_curves(study, grid), folds, within)
+    metric = only_metric(study)
+    return ValidationCurve(param_name, values, *_curves(study, grid), folds, within, metric)
 
 
 def learning_curve(
@@ -303,7 +175,7 @@ def learning_curve(
     wanted = Wanted(train_scores=True)
     found = run(study, trials, wanted, n_jobs=n_jobs, progress=progress, what="fits")
     grid = [[one for (one,) in found[s :: len(sizes)]] for s in range(len(sizes))]
-    return LearningCurve(sizes, *_curves(study, grid), folds, within)
+    return LearningCurve(sizes, *_curves(study, grid), folds, within, only_metric(study))
 
 
 def _curves(
@@ -339,6 +211,12 @@ def only_range(study: Study) -> Range:
     _check_one(study.judge.scorers)
     (within,) = study.judge.ranges().values()
     return within
+
+
+def only_metric(study: Study) -> Metric:
+    """What the one metric is called, and whether its score is minus a loss."""
+    (metric,) = study.judge.metrics().values()
+    return metric
 
 
 def _sizes(train_sizes: Any, most: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from sklearn.utils._response import _get_response_values
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import _check_response_method
 
+from fenchel.score.folds.metric import Metric, metric_of
 from fenchel.score.folds.ranges import Range, range_of
 from fenchel.score.scorers import scorer
 
@@ -54,6 +55,10 @@ class Judge:
     def ranges(self) -> dict[str, Range]:
         """Where each metric lies."""
         return {name: range_of(judge) for name, judge in self.scorers.items()}
+
+    def metrics(self) -> dict[str, Metric]:
+        """What each metric is called, and in which direction it is better."""
+        return {name: metric_of(judge, name) for name, judge in self.scorers.items()}
 
     def router(self) -> Any:
         """The scorers as scikit-learn's metadata routing sees them."""

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from fenchel.convex.certificate import Certificate
-from fenchel.score.estimate import Estimate
-from fenchel.score.folds.complexity import End, Floats, Proofs, only_range, scores_of
-from fenchel.score.folds.ranges import ANYWHERE, Range
-from fenchel.score.folds.resampled import (
-    Fold,
-    best_row,
-    corrected_mean,
-    ratio_of,
-    simplest_row,
-    simplicity,
-)
+from fenchel.score.folds.complexity import only_metric, only_range, scores_of
+from fenchel.score.folds.resampled import Fold, best_row, simplest_row, simplicity
+from fenchel.score.folds.score_curves import End
+from fenchel.score.folds.selected import NestedValidation, Rule, Selection
 from fenchel.score.folds.study import Study, Warm, configured, routing_enabled, study_of
-from fenchel.score.folds.trial import Outcome, Trial, Wanted, certificate_of, run
-from fenchel.score.folds.validate import Validation, validation_of
+from fenchel.score.folds.trial import Outcome, Trial, Wanted, run
+from fenchel.score.folds.validate import validation_of
 
-Rule = Literal["best", "one_standard_error"]
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 
@@ -36,88 +27,6 @@ class Path:
 
     members: tuple[int, ...]
     walked: str | None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Selection:
-    """The parameters chosen from a grid, and all that spoke for and against them.
-
-    Attributes
-    ----------
-    params : dict
-        The chosen ones.
-    estimator : fitted estimator or None
-        With those parameters, on all rows.
-    candidates : tuple of dicts
-        In the order of scikit-learn's ParameterGrid.
-    scores : array of shape (candidates, folds)
-    certificates : tuple of tuples, shaped as the scores
-    fit_seconds : array, shaped as the scores
-    folds : tuple of (train, test)
-    index, best_index : int
-        Of the chosen candidate, and of the one with the largest mean.
-    rule : str
-    within : (float, float)
-        Where the metric lies.
-    """
-
-    params: dict[str, Any]
-    estimator: Any
-    candidates: tuple[dict[str, Any], ...]
-    scores: Floats
-    certificates: Proofs
-    fit_seconds: Floats
-    folds: tuple[Fold, ...]
-    index: int
-    best_index: int
-    rule: Rule
-    within: Range = ANYWHERE
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """Of the estimator fitted to all rows."""
-        return None if self.estimator is None else certificate_of(self.estimator)
-
-    def mean(self, level: float = 0.95) -> Estimate:
-        """Mean score of the chosen candidate with its corrected resampled t interval: that of one
-        candidate named beforehand, so optimistic for the best of many; `nested_cross_validate`
-        judges the choice too."""
-        row = self.scores[self.index]
-        return corrected_mean(row, ratio_of(self.folds), level, self.within)
-
-    def __str__(self) -> str:
-        lines = [f"{_written(self.params)} by {self.rule} of {len(self.candidates)} candidates"]
-        lines.append(f"score  {self.mean()}")
-        if self.certificate is not None:
-            lines.append(f"certificate: {self.certificate}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NestedValidation:
-    """What choosing and fitting is worth on rows that took no part in either.
-
-    Attributes
-    ----------
-    outer : Validation
-        Of the chosen model of each outer fold, on the rows it left out.
-    params : tuple of dicts
-        Chosen in each outer fold.
-    inner : tuple of Selection
-        How, without a fitted estimator.
-    """
-
-    outer: Validation
-    params: tuple[dict[str, Any], ...]
-    inner: tuple[Selection, ...]
-
-    def __str__(self) -> str:
-        chosen = [f"fold {k}: {_written(params)}" for k, params in enumerate(self.params)]
-        return "\n".join([self.outer.summary(), *chosen])
-
-    __repr__ = __str__
 
 
 def select(
@@ -380,6 +289,7 @@ def _chosen(
         best_index=best,
         rule=rule,
         within=only_range(study),
+        metric=only_metric(study),
     )
 
 
@@ -393,7 +303,3 @@ def _check_rule(rule: str, simplest: str) -> None:
     if rule not in ("best", "one_standard_error"):
         raise ValueError(f"rule must be 'best' or 'one_standard_error', got {rule!r}")
     simplicity((), simplest)
-
-
-def _written(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "no parameter"

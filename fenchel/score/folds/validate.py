@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from fenchel.convex.certificate import Certificate
+from fenchel.data.result_table import Tabular
 from fenchel.score.curve import Curve
 from fenchel.score.estimate import Estimate
+from fenchel.score.folds.metric import Metric, metric_named
 from fenchel.score.folds.ranges import ANYWHERE, Range
 from fenchel.score.folds.resampled import Fold, corrected_mean, ratio_of
 from fenchel.score.folds.study import Study, study_of
@@ -23,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation(dict[str, Any]):
+class Validation(dict[str, Any], Tabular):
     """Scores, certificates and out-of-fold answers of a cross-validation.
 
     It is also the dict that scikit-learn's `cross_validate` returns: `validation["test_score"]`.
@@ -65,6 +67,7 @@ class Validation(dict[str, Any]):
     n_rows: int
     return_indices: bool = False
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     @cached_property
     def curve(self) -> Curve | None:
@@ -97,6 +100,10 @@ class Validation(dict[str, Any]):
         """Where the metric lies, whatever the model."""
         return self.ranges.get(metric, ANYWHERE)
 
+    def measured(self, metric: str) -> Metric:
+        """What the metric is called, and whether its score is minus a loss."""
+        return self.metrics.get(metric, metric_named(metric))
+
     def metric(self, name: str | None = None) -> str:
         """That metric, or the only one."""
         if name is None and len(self.test) == 1:
@@ -121,6 +128,27 @@ class Validation(dict[str, Any]):
             fold, certificate = self.worst
             lines.append(f"worst certificate, fold {fold}: {certificate}")
         return "\n".join(lines)
+
+    def columns(self) -> dict[str, Any]:
+        """One row a fold: its rows, its scores, its times and the gap that its fit proved."""
+        found: dict[str, Any] = {"fold": np.arange(len(self.folds))}
+        found["training_rows"] = [len(train) for train, _ in self.folds]
+        found["test_rows"] = [len(test) for _, test in self.folds]
+        found |= {f"test_{name}": values for name, values in self.test.items()}
+        found |= {f"train_{name}": values for name, values in (self.train or {}).items()}
+        found |= {"fit_seconds": self.fit_seconds, "score_seconds": self.score_seconds}
+        if self.worst is not None:
+            proofs = self.certificates
+            found["relative_gap"] = [None if c is None else c.relative_gap for c in proofs]
+        return found
+
+    def caption(self) -> str:
+        """The mean of each metric; of a loss the loss itself, and that lower is better."""
+        means = []
+        for name in self.test:
+            metric = self.measured(name)
+            means.append(f"mean {metric.label} {metric.of(self.mean(name))}")
+        return f"{len(self.folds)} folds of {self.n_rows:,} rows: {'; '.join(means)}."
 
     def __str__(self) -> str:
         return self.summary()
@@ -218,7 +246,7 @@ def cross_validate(
     >>> model = make_pipeline(StandardScaler(), LogisticRegression())
     >>> validation = cross_validate(model, X, y, scoring=["accuracy", "roc_auc"])
     >>> print(validation.mean("accuracy"))
-    0.9807 [0.9671, 0.9943] (95 %, corrected resampled t, 5 folds)
+    0.9807 [0.967, 0.9944] (95 %, corrected resampled t, 5 folds)
     >>> validation["test_accuracy"].shape, round(validation.curve.auc(), 3)
     ((5,), 0.994)
     >>> all(c.relative_gap < 1e-6 for c in validation.certificates)
@@ -285,4 +313,5 @@ def validation_of(
         n_rows=study.n_rows,
         return_indices=return_indices,
         ranges=study.judge.ranges(),
+        metrics=study.judge.metrics(),
     )
