@@ -7,19 +7,23 @@ sets `spec["config"] = theme(dark)`, give it its looks; colours of marks serve l
 Data are aggregated and thinned (`thin`), rounded to what a pixel can show, and inlined. Names of
 columns and classes are data, never names of fields or parts of expressions.
 
-Two classes, a threshold (score ≥ threshold is flagged)
-    roc(curve, *, band=None, threshold=None, prior=None, costs=(1.0, 1.0), hull=True, iso=True,
+Two classes, a threshold (score ≥ threshold is flagged). y: labels, score: of the rows; or a Curve
+alone in place of both. All take sample_weight and pos_label.
+    roc(y, score, *, band=None, threshold=None, prior=None, costs=(1.0, 1.0), hull=True, iso=True,
         area=None, level=0.95)
-    precision_recall(curve, *, threshold=None, precision=None, level=0.95)
-    score_histogram(curve, *, labels=("negative", "positive"), threshold=None, bins=40)
-    confusion(table, labels=None, *, threshold=None)     table: k × k counts, Confusion, or Curve
-    gains(curve, *, threshold=None), lift(curve, *, threshold=None)
-    calibration(y, probability, *, bins=10, level=0.95, pos_label=None)
-    net_benefit(y, probability, *, threshold=None, pos_label=None)
+    precision_recall(y, score, *, threshold=None, precision=None, level=0.95)
+    score_histogram(y, score, *, labels=None, threshold=None, bins=40)
+    confusion(y, predicted), confusion(y, score, threshold=t), confusion(counts, labels)
+    gains(y, score, *, threshold=None), lift(y, score, *, threshold=None)
+    det(y, score, *, threshold=None)
+    calibration(y, probability, *, bins=10, level=0.95, simultaneous=True, pos_label=None)
+    net_benefit(y, probability, *, threshold=None, sample_weight=None, pos_label=None)
 Fits
     convergence(history, *, against="steps", tol=None), objective(history, *, against="steps")
     coefficients(names, values, *, intervals=None, top=20)      intervals: (low, high) arrays
-    regularisation_path(strengths, values, *, names=None, chosen=None)   values: (strengths, d)
+    importance(names, values, intervals=None, *, top=20)        of permuted columns
+    regularisation_path(strengths, values, *, names=None, chosen=None, strength="penalty")
+        values: (strengths, d); strength: the parameter's name, the axis is validation_curve's
     decision_boundary(across, up, predicted, points, codes, *, sure=None, labels=None, names=...)
     surrogates(losses=None), level_lines(H, *, minimiser=None, path=None)
     eigen_errors(profile, path, *, minimiser=None)
@@ -35,6 +39,8 @@ Numbers
     leverage(leverages, residuals)
 Columns
     column_histograms(histograms)      name -> (counts, edges) of numbers or (counts, level names)
+    class_histograms(counts, bins, *, column)      counts: class -> counts; bins: edges or levels
+    correlation_heatmap(matrix, names), drift(names, values)     values: population stability
 Parts
     theme(dark=False), enable_theme(dark=False), thin(x, y, most=400, *, pixel=None),
     operating_points(curve, threshold=None, most=400), threshold_slider(curve, start)
@@ -42,48 +48,59 @@ Parts
 The threshold that moves. `threshold` is a number, or an `altair.Parameter` called "threshold", such
 as `threshold_slider(curve, start)`. Either way the chart has a Vega signal `threshold`, and
 `view.signal("threshold", t).runAsync()` moves the marks of roc, precision_recall, gains, lift,
-score_histogram, confusion (of a Curve) and net_benefit in the browser. They show exact counts at
-the thresholds of `operating_points(curve, threshold)` (falling; at most 400 of them, written with
-as few digits as tell the rows apart; the given one is among them); between two of these, those of
-the higher. A slider should step through `operating_points(curve, threshold).threshold`. Points
+score_histogram, det, confusion (of scores) and net_benefit in the browser. They show exact counts
+at the thresholds of `operating_points(curve, threshold)` (falling; at most 400 of them, written
+with as few digits as tell the rows apart; the given one is among them); between two of these, those
+of the higher. A slider should step through `operating_points(curve, threshold).threshold`. Points
 under the pointer carry their threshold as `item.datum.t`. net_benefit takes probabilities, and its
 threshold is one of them.
 """
 
 from fenchel.show.boundary import decision_boundary
+from fenchel.show.class_bins import class_histograms
 from fenchel.show.clusters import elbow, restarts, silhouettes
 from fenchel.show.components import embedding, scree
 from fenchel.show.descent import eigen_errors, level_lines
+from fenchel.show.det_plane import det
 from fenchel.show.errors import confusion
 from fenchel.show.flags import gains, lift, precision_recall
 from fenchel.show.folds import comparison, fold_scores
+from fenchel.show.heatmap import correlation_heatmap
 from fenchel.show.histograms import column_histograms, score_histogram
+from fenchel.show.importance import importance
 from fenchel.show.margins import surrogates
 from fenchel.show.operating import OperatingPoints, operating_points, threshold_slider
+from fenchel.show.regularisation import regularisation_path
 from fenchel.show.reliability import calibration, net_benefit
 from fenchel.show.residual import leverage, predicted_observed, quantile_plot, residuals
 from fenchel.show.roc_plane import roc
 from fenchel.show.solver import convergence, objective
+from fenchel.show.stability import drift
 from fenchel.show.theme import enable_theme, theme
 from fenchel.show.thinning import thin
-from fenchel.show.tuning import learning_curve, regularisation_path, validation_curve
+from fenchel.show.tuning import learning_curve, validation_curve
 from fenchel.show.weights import coefficients
 
 __all__ = [
     "OperatingPoints",
     "calibration",
+    "class_histograms",
     "coefficients",
     "column_histograms",
     "comparison",
     "confusion",
     "convergence",
+    "correlation_heatmap",
     "decision_boundary",
+    "det",
+    "drift",
     "eigen_errors",
     "elbow",
     "embedding",
     "enable_theme",
     "fold_scores",
     "gains",
+    "importance",
     "learning_curve",
     "level_lines",
     "leverage",

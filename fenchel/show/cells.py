@@ -60,7 +60,10 @@ def counted(
         x, y = rows[groups == k].T
         found.append(np.histogram2d(x, y, cells, range=[list(end) for end in ends])[0])
     most = max(float(counts.max()) for counts in found) or 1.0
-    size = alt.Size("n:Q", scale=alt.Scale(domain=[0, most], range=[8, 260]), legend=None)
+    title = f"rows of the {what}"
+    size = alt.Size(
+        "n:Q", title=title, scale=alt.Scale(domain=[0, most], range=[8, 260]), legend=None
+    )
     inks = colours(len(called))[:shown]
     for k, counts in enumerate(found):
         i, j = np.nonzero(counts)
@@ -77,7 +80,7 @@ def counted(
                 x=alt.X("x:Q", **sides[0]),
                 y=alt.Y("y:Q", **sides[1]),
                 size=size,
-                tooltip=[alt.Tooltip("n:Q", title=f"rows of the {what}", format=",")],
+                tooltip=[alt.Tooltip("n:Q", title=title, format=",")],
             )
         )
     if shown > 1:

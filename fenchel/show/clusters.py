@@ -8,8 +8,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.rounding import DOWN
-from fenchel.score.rounding import rounded as bounded
+from fenchel.data.rounding import DOWN
+from fenchel.data.rounding import rounded as bounded
+from fenchel.show.arguments import groups_of
 from fenchel.show.cells import MOST, colours
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded, table
@@ -184,7 +185,7 @@ def silhouettes(
     values : array of shape (n,)
         Silhouettes, from -1 (in the wrong cluster) to 1.
     codes : array of shape (n,)
-        Clusters 0 … k-1 of the rows.
+        Clusters of the rows: numbers 0 … k-1, or any labels.
     labels : sequence of k names, optional
 
     Examples
@@ -193,10 +194,11 @@ def silhouettes(
     >>> silhouettes([0.9, 0.7, -0.1, 0.5], [0, 0, 1, 1]).to_dict()["title"]["text"]
     'Mean silhouette 0.5'
     """
-    s, code = np.asarray(values, dtype=np.float64), np.asarray(codes)
+    s = np.asarray(values, dtype=np.float64)
+    code, called = groups_of(codes, labels, "codes")
     if s.shape != code.shape or s.ndim != 1 or not len(s):
         raise ValueError("values and codes must be one number each for every row")
-    k = int(code.max()) + 1
+    k = int(code.max()) + 1 if len(code) else 0
     parts = [np.sort(s[code == c])[::-1] for c in range(k)]
     # Neighbours in the order are one bar, with their mean.
     bars = [max(round(BARS * len(part) / len(s)), 1) if len(part) else 0 for part in parts]
@@ -223,7 +225,7 @@ def silhouettes(
             layers.append(
                 chart.mark_rect(color=inks[min(c, MOST)], opacity=0.85, strokeWidth=0).encode(
                     y=alt.Y("a:Q", **y),
-                    y2="b:Q",
+                    y2=alt.Y2("b:Q", title=y["title"]),
                     x=alt.X("s:Q", **x),
                     x2=alt.datum(0.0),
                     tooltip=[alt.Tooltip("s:Q", title="silhouette", format=".2f")],
@@ -233,7 +235,6 @@ def silhouettes(
     mean = float(s.mean())
     rule = alt.Chart(records(s=rounded([mean], 2.0))).mark_rule(color=GREY, strokeDash=[4, 3])
     layers.append(rule.encode(x=alt.X("s:Q", **x)))
-    called = [str(one) for one in (labels if labels is not None else range(1, k + 1))]
     told = ", ".join(
         f"{name} {number(part.mean(), 2)}"
         for name, part in zip(called[:MOST], parts[:MOST], strict=True)

@@ -8,11 +8,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from fenchel.show.arguments import groups_of
 from fenchel.show.cells import counted, side
 from fenchel.show.frame import Width, framed, shares
 from fenchel.show.inline import rounded, table
 from fenchel.show.theme import BLUE, ORANGE
-from fenchel.show.words import distinct, percent, plain
+from fenchel.show.words import percent, plain
 
 BARS = 30
 CELLS = 30
@@ -64,7 +65,7 @@ def scree(
     layers = [
         bars.encode(
             x=alt.X("a:Q", **x),
-            x2="b:Q",
+            x2=alt.X2("b:Q", title=x["title"]),
             y=alt.Y("s:Q", **y),
             y2=alt.datum(0.0),
             tooltip=tooltip,
@@ -101,7 +102,7 @@ def embedding(
     ----------
     points : array of shape (n, 2)
     codes : array of shape (n,), optional
-        Groups 0 … k-1 of the rows, such as clusters.
+        Groups of the rows, such as clusters: numbers 0 … k-1, or any labels.
     labels : sequence of k names, optional
     names : (across, up)
         What the dimensions are called.
@@ -114,13 +115,13 @@ def embedding(
     '3 rows in first axis and second axis'
     """
     Z = np.asarray(points, dtype=np.float64)
-    group = np.zeros(len(Z), dtype=int) if codes is None else np.asarray(codes)
+    group, called = np.zeros(len(Z), dtype=int), ["rows"]
+    if codes is not None:
+        group, called = groups_of(codes, labels, "codes")
     if Z.ndim != 2 or Z.shape[1] != 2 or group.shape != (len(Z),) or not len(Z):
         raise ValueError("points must have shape (n, 2), and codes one group a row")
     if not np.isfinite(Z).all():
         raise ValueError("points must be finite")
-    k = int(group.max()) + 1
-    called = distinct(range(1, k + 1) if labels is None else labels)
     ends = _reach(Z[:, 0]), _reach(Z[:, 1])
     across, up = plain(names[0]), plain(names[1])
     sides = side("across", across, ends[0]), side("up", up, ends[1])

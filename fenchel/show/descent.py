@@ -146,11 +146,20 @@ def _basis(
     base = alt.Chart(data)
     return [
         base.mark_rule(color=GREEN, strokeWidth=2.0).encode(x=x, y=y, x2="u:Q", y2="v:Q"),
-        base.mark_point(color=GREEN, filled=True, size=40, opacity=1.0).encode(x="u:Q", y="v:Q"),
+        base.mark_point(color=GREEN, filled=True, size=40, opacity=1.0).encode(
+            x=_on(x, "u"), y=_on(y, "v")
+        ),
         base.mark_text(color=GREEN, fontWeight=600, fontSize=12).encode(
-            x="p:Q", y="q:Q", text="s:N"
+            x=_on(x, "p"), y=_on(y, "q"), text="s:N"
         ),
     ]
+
+
+def _on(axis: Any, field: str) -> Any:
+    """The same axis for another field."""
+    other = axis.copy(deep=False)
+    other.shorthand = f"{field}:Q"
+    return other
 
 
 def _walk(walked: Floats, span: float, x: Any, y: Any) -> list[Any]:
@@ -239,6 +248,7 @@ def eigen_errors(
     )
     color = alt.Color(
         "k:N",
+        title="eigenvector",
         scale=alt.Scale(domain=list(range(len(names))), range=list(CATEGORIES[: len(names)])),
         legend=None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -12,6 +12,7 @@ from fenchel.score.confusion import Confusion
 from fenchel.score.curve import Curve
 from fenchel.score.groups import Floats
 from fenchel.show import inline
+from fenchel.show.arguments import PLAIN, curve_of
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records
 from fenchel.show.operating import operating_points, signal
@@ -23,10 +24,13 @@ SPOKEN = 12  # with more classes a cell has no room for words
 
 
 def confusion(
-    table: Any,
-    labels: Sequence[Any] | None = None,
+    y: Any,
+    predicted: Any = None,
     *,
+    labels: Sequence[Any] | None = None,
     threshold: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
     title: str | None = None,
     width: Width = 300,
     height: int = 300,
@@ -35,35 +39,36 @@ def confusion(
 
     Parameters
     ----------
-    table : array of shape (k, k), Confusion or Curve
-        Counts with true classes in rows; or the curve of two classes, cut at a threshold.
+    y : array of shape (n,), array of shape (k, k), Confusion or Curve
+        True labels; or counts with true classes in rows; or the curve of two classes, cut at a
+        threshold.
+    predicted : array of shape (n,)
+        Predicted labels; with a threshold, scores of two classes. Beside counts or a curve, the
+        names of the classes.
     labels : sequence of k names, optional
-        With the positive class last for a curve.
-    threshold : float, Threshold or altair.Parameter
-        Where to cut a curve; the counts follow the signal `threshold`.
+        Names of the classes in sorted order, the positive class last for a curve or scores.
+    threshold : float, Threshold or altair.Parameter, optional
+        Where to cut scores or a curve; the counts follow the signal `threshold`.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class of scores; by default the greater label.
 
     Examples
     --------
     >>> from fenchel.show import confusion
-    >>> chart = confusion([[50, 3], [2, 45]], ["benign", "malignant"])
+    >>> chart = confusion(["b", "b", "m", "m"], ["b", "m", "m", "m"])
+    >>> chart.to_dict()["title"]["text"]
+    '3 of 4 rows right (75 %)'
+    >>> chart = confusion([[50, 3], [2, 45]], labels=["benign", "malignant"])
     >>> chart.to_dict()["title"]["text"]
     '95 of 100 rows right (95.0 %)'
     """
-    if isinstance(table, Curve):
-        names = distinct(labels if labels is not None else ("negative", "positive"))
-        return _moving(table, names, threshold, title, width, height)
-    if threshold is not None:
-        raise ValueError("a table of counts has no threshold: pass the curve of the scores")
-    if isinstance(table, Confusion):
-        labels = table.labels if labels is None else labels
-        table = table.total
-    counts = np.asarray(table, dtype=np.float64)
+    given = _counted(y, predicted, labels, threshold, sample_weight, pos_label)
+    if isinstance(given.counts, Curve):
+        return _moving(given.counts, given.names, threshold, title, width, height)
+    counts, names = given.counts, given.names
     k = len(counts)
-    if counts.shape != (k, k) or not k:
-        raise ValueError(f"counts must be a square table, got shape {counts.shape}")
-    names = distinct(range(k) if labels is None else labels)
-    if len(names) != k:
-        raise ValueError(f"{k} classes need {k} labels, got {len(names)}")
     right, whole = float(np.trace(counts)), float(counts.sum())
     counts, names = _pooled(counts, names)
     k = len(names)
@@ -92,6 +97,82 @@ def confusion(
     )
 
 
+class _Given(NamedTuple):
+    """A square table of counts, or a curve, and the names of its classes."""
+
+    counts: Any
+    names: list[str]
+
+
+def _counted(
+    y: Any, predicted: Any, labels: Any, threshold: Any, sample_weight: Any, pos_label: Any
+) -> _Given:
+    """What the figure counts: the arguments told apart by their shapes, and checked."""
+    ready = isinstance(y, Curve | Confusion)
+    shape = () if ready else np.shape(np.asarray(y))
+    if not ready and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1 < shape[0])):
+        return _of_rows(y, predicted, labels, threshold, sample_weight, pos_label)
+    if sample_weight is not None or pos_label is not None:
+        raise ValueError("counts have no rows: sample_weight and pos_label go with labels y")
+    if predicted is not None:  # beside counts it is their names
+        if labels is not None:
+            raise ValueError("beside counts the second argument is their labels: give labels once")
+        labels = predicted
+    if isinstance(y, Curve):
+        names = distinct(PLAIN if labels is None else labels)
+        return _Given(y, names)
+    if threshold is not None:
+        raise ValueError(
+            "a table of counts has no threshold: give confusion(y, score, threshold=...), or a "
+            "Curve"
+        )
+    if isinstance(y, Confusion):
+        labels = y.labels if labels is None else labels
+        y = y.total
+    counts = np.asarray(y, dtype=np.float64)
+    k = len(counts) if counts.ndim else 0
+    if counts.shape != (k, k) or not k:
+        raise ValueError(
+            f"counts must be a square table, got shape {counts.shape}; labels are given as "
+            "confusion(y, predicted)"
+        )
+    if not (counts >= 0.0).all():
+        raise ValueError("counts must be numbers that are not negative")
+    names = distinct(range(k) if labels is None else labels)
+    if len(names) != k:
+        raise ValueError(f"{k} classes need {k} labels, got {len(names)}")
+    return _Given(counts, names)
+
+
+def _of_rows(
+    y: Any, predicted: Any, labels: Any, threshold: Any, sample_weight: Any, pos_label: Any
+) -> _Given:
+    """Labels of rows, with predicted labels, or with scores that a threshold cuts."""
+    if predicted is None:
+        raise ValueError("predicted is missing: give confusion(y, predicted) with both labels")
+    if threshold is not None:
+        curve, own = curve_of("confusion", y, predicted, sample_weight, pos_label)
+        return _Given(curve, distinct(own if labels is None else labels))
+    said = np.asarray(predicted)
+    if said.dtype.kind == "f" and (np.floor(said) != said).any():
+        raise ValueError(
+            "predicted holds scores, not labels: give a threshold, as in "
+            "confusion(y, score, threshold=0.5)"
+        )
+    if pos_label is not None:
+        raise ValueError("pos_label goes with scores and a threshold: labels need none")
+    try:
+        found = Confusion.of(y, predicted, sample_weight)
+    except ValueError as error:
+        text = str(error).replace("y_true", "y").replace("y_pred", "predicted")
+        raise ValueError(text) from None
+    names = distinct(found.labels if labels is None else labels)
+    if len(names) != len(found.labels):
+        k = len(found.labels)
+        raise ValueError(f"{k} classes need {k} labels, got {len(names)}")
+    return _Given(found.total, names)
+
+
 def _moving(
     curve: Curve,
     names: list[str],
@@ -102,7 +183,7 @@ def _moving(
 ) -> alt.LayerChart:
     """The four cells of a curve at the current threshold, counted in the browser."""
     if threshold is None:
-        raise ValueError("a curve has a table of errors at a threshold: give one")
+        raise ValueError("a curve has counts at a threshold: give threshold")
     if len(names) != 2:
         raise ValueError(f"a curve has two classes, got {len(names)} labels")
     points = operating_points(curve, threshold)
@@ -149,7 +230,9 @@ def _cells(base: Any, names: list[str], spoken: bool) -> list[Any]:
         scale=alt.Scale(domain=names, paddingInner=0.03),
         axis=alt.Axis(labelLimit=110, labelOverlap=True),
     )
-    color = alt.Color("d:N", scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]), legend=None)
+    color = alt.Color(
+        "d:N", title="right", scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]), legend=None
+    )
     tooltip = [
         alt.Tooltip("r:N", title="true class"),
         alt.Tooltip("c:N", title="predicted class"),
@@ -158,7 +241,12 @@ def _cells(base: Any, names: list[str], spoken: bool) -> list[Any]:
     ]
     # Under words no darker than they can be read on.
     dark = [0.06, 0.6] if spoken else [0.1, 1.0]
-    opacity = alt.Opacity("s:Q", scale=alt.Scale(domain=[0.0, 1.0], range=dark), legend=None)
+    opacity = alt.Opacity(
+        "s:Q",
+        title="share of the true class",
+        scale=alt.Scale(domain=[0.0, 1.0], range=dark),
+        legend=None,
+    )
     layers = [
         base.mark_rect(cornerRadius=3).encode(
             x=x, y=y, color=color, opacity=opacity, tooltip=tooltip
@@ -170,8 +258,15 @@ def _cells(base: Any, names: list[str], spoken: bool) -> list[Any]:
         count = base.mark_text(fontSize=size, fontWeight=600, dy=-6 if small else -8)
         share = base.mark_text(fontSize=9 if small else 12, dy=7 if small else 12)
         layers += [
-            count.encode(x=x, y=y, text=alt.Text("n:Q", format=",.7~g"), tooltip=tooltip),
-            share.encode(x=x, y=y, text=alt.Text("s:Q", format=".1%"), tooltip=tooltip),
+            count.encode(
+                x=x, y=y, text=alt.Text("n:Q", title="rows", format=",.7~g"), tooltip=tooltip
+            ),
+            share.encode(
+                x=x,
+                y=y,
+                text=alt.Text("s:Q", title="share of the true class", format=".1%"),
+                tooltip=tooltip,
+            ),
         ]
     return layers
 

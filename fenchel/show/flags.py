@@ -10,6 +10,7 @@ import numpy as np
 from fenchel.score.average import curve_average_precision
 from fenchel.score.curve import Curve
 from fenchel.score.groups import Floats
+from fenchel.show.arguments import curve_of
 from fenchel.show.frame import Side, Width, across, framed, shares
 from fenchel.show.inline import records, rounded, table
 from fenchel.show.operating import operating_points, signal
@@ -20,8 +21,11 @@ from fenchel.show.words import estimated, level_of, number, percent
 
 
 def precision_recall(
-    curve: Curve,
+    y: Any,
+    score: Any = None,
     *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
     threshold: Any = None,
     precision: float | None = None,
     level: float = 0.95,
@@ -33,7 +37,15 @@ def precision_recall(
 
     Parameters
     ----------
-    curve : Curve
+    y : array of shape (n,), or Curve
+        Labels of two classes: numbers, words or truth values in an array, list or Series. Or a
+        curve, such as `curve_of` makes of a file, and then no score.
+    score : array of shape (n,)
+        Scores of the rows, higher for the positive class.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class; by default the greater label.
     threshold : float, Threshold or altair.Parameter, optional
         Marked, and moved by the signal `threshold`.
     precision : Estimate, optional
@@ -43,12 +55,12 @@ def precision_recall(
 
     Examples
     --------
-    >>> from fenchel import Curve
     >>> from fenchel.show import precision_recall
-    >>> chart = precision_recall(Curve.of([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), precision=0.8333)
+    >>> chart = precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], precision=0.8333)
     >>> chart.to_dict()["title"]["text"]
     'Average precision 0.8333'
     """
+    curve, _ = curve_of("precision_recall", y, score, sample_weight, pos_label)
     found = curve_average_precision(curve, level=level) if precision is None else precision
     sides = (
         shares("positives found (recall)", grid=False),
@@ -75,8 +87,11 @@ def precision_recall(
 
 
 def gains(
-    curve: Curve,
+    y: Any,
+    score: Any = None,
     *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
     threshold: Any = None,
     title: str | None = None,
     width: Width = 380,
@@ -84,14 +99,28 @@ def gains(
 ) -> alt.LayerChart:
     """The share of the positives found against the share of rows flagged, highest scores first.
 
+    Parameters
+    ----------
+    y : array of shape (n,), or Curve
+        Labels of two classes: numbers, words or truth values in an array, list or Series. Or a
+        curve, such as `curve_of` makes of a file, and then no score.
+    score : array of shape (n,)
+        Scores of the rows, higher for the positive class.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class; by default the greater label.
+    threshold : float, Threshold or altair.Parameter, optional
+        Marked, and moved by the signal `threshold`.
+
     Examples
     --------
-    >>> from fenchel import Curve
     >>> from fenchel.show import gains
-    >>> chart = gains(Curve.of([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    >>> chart = gains([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> chart.to_dict()["title"]["text"]
     'The top 10 % of rows hold 20 % of the positives'
     """
+    curve, _ = curve_of("gains", y, score, sample_weight, pos_label)
     sides = shares("rows flagged", grid=False), shares("positives found")
     prior, tenth = curve.prior, float(np.interp(0.1, curve.flagged, curve.tpr))
     return _moving(
@@ -113,8 +142,11 @@ def gains(
 
 
 def lift(
-    curve: Curve,
+    y: Any,
+    score: Any = None,
     *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
     threshold: Any = None,
     title: str | None = None,
     width: Width = 380,
@@ -122,14 +154,28 @@ def lift(
 ) -> alt.LayerChart:
     """How many times denser positives are among the flagged than among all rows.
 
+    Parameters
+    ----------
+    y : array of shape (n,), or Curve
+        Labels of two classes: numbers, words or truth values in an array, list or Series. Or a
+        curve, such as `curve_of` makes of a file, and then no score.
+    score : array of shape (n,)
+        Scores of the rows, higher for the positive class.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class; by default the greater label.
+    threshold : float, Threshold or altair.Parameter, optional
+        Marked, and moved by the signal `threshold`.
+
     Examples
     --------
-    >>> from fenchel import Curve
     >>> from fenchel.show import lift
-    >>> chart = lift(Curve.of([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    >>> chart = lift([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> chart.to_dict()["title"]["text"]
     'In the top 10 % positives are 2 times as frequent'
     """
+    curve, _ = curve_of("lift", y, score, sample_weight, pos_label)
     flagged, dense, _ = curve.lift()
     top = float(dense.max())
     up = {

@@ -9,6 +9,9 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.estimate import Estimate
+from fenchel.score.folds.comparison import ModelComparison, ModelComparisons
+from fenchel.score.folds.metric import UNNAMED, Metric
+from fenchel.score.folds.validate import Validation
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded
 from fenchel.show.theme import BLUE, GREY, ORANGE
@@ -22,7 +25,7 @@ def fold_scores(
     scores: Mapping[Any, Any],
     *,
     means: Mapping[Any, float] | None = None,
-    score: str = "score",
+    score: str | None = None,
     title: str | None = None,
     width: Width = 420,
     height: int | None = None,
@@ -31,11 +34,14 @@ def fold_scores(
 
     Parameters
     ----------
-    scores : dict of name -> scores of its folds
+    scores : dict of name -> scores of its folds, or Validation
+        Of validations by several metrics the first one is drawn.
     means : dict of name -> Estimate, optional
-        Such as `Validation.mean()`: drawn with its interval. By default the plain mean.
-    score : str
-        What the scores are called.
+        Such as `Validation.mean()`, which is the default for validations: drawn with its interval.
+        For plain scores the default is their mean.
+    score : str, optional
+        What the scores are called. Of a score that is minus a loss, such as "neg_log_loss" or a
+        validation by it, the loss itself is drawn: lower is better.
 
     Examples
     --------
@@ -43,17 +49,12 @@ def fold_scores(
     >>> fold_scores({"logistic": [0.9, 0.95, 0.91]}).to_dict()["title"]["text"]
     'logistic: score 0.92'
     """
-    folds = {name: np.asarray(values, np.float64).ravel() for name, values in scores.items()}
-    if not folds or any(not len(values) for values in folds.values()):
-        raise ValueError("there is no score to draw")
+    metric, folds, found = _fold_scores(scores, dict(means or {}), score)
     called = dict(zip(folds, distinct(folds), strict=True))
-    found = {
-        name: (means or {}).get(name, float(np.nanmean(values))) for name, values in folds.items()
-    }
     most = max(DOTS // len(folds), 1)
     dots = [(called[n], k, v) for n, values in folds.items() for k, v in enumerate(values[:most])]
     seen = [v for _, _, v in dots]
-    x, span = _score_axis([*seen, *_ends(found.values())], score)
+    x, span = _score_axis([*seen, *_ends(found.values())], metric)
     y = _names_axis(list(called.values()))
     data = records(
         s=[name for name, _, _ in dots], k=[k for _, k, _ in dots], x=rounded(seen, span)
@@ -61,15 +62,15 @@ def fold_scores(
     tooltip = [
         alt.Tooltip("s:N", title="model"),
         alt.Tooltip("k:Q", title="fold"),
-        alt.Tooltip("x:Q", title="score", format=".4~g"),
+        alt.Tooltip("x:Q", title=metric.kind, format=".4~g"),
     ]
     strip = alt.Chart(data).mark_point(filled=True, color=BLUE, size=40, opacity=0.5)
     bar, mean = _interval_layers({called[n]: v for n, v in found.items()}, x, y, span, tick=True)
     layers = [bar, strip.encode(x=alt.X("x:Q", **x), y=y, tooltip=tooltip), mean]
-    best = max(found, key=lambda name: float(found[name]))
+    best = max(found, key=lambda name: metric.sign * float(found[name]))
     return framed(
         layers,
-        title=title or f"{called[best]}: {score} {estimated(found[best])}",
+        title=title or f"{called[best]}: {metric.words} {estimated(found[best])}",
         notes=[level_of(found[best]), "Dots: single folds. Bar: the mean and its interval."],
         width=width,
         height=height or max(ROW * len(folds), 60),
@@ -77,10 +78,10 @@ def fold_scores(
 
 
 def comparison(
-    scores: Mapping[Any, float],
+    scores: Mapping[Any, Any] | ModelComparison | ModelComparisons,
     *,
     baseline: Any = None,
-    score: str = "score",
+    score: str | None = None,
     title: str | None = None,
     width: Width = 420,
     height: int | None = None,
@@ -89,12 +90,13 @@ def comparison(
 
     Parameters
     ----------
-    scores : dict of name -> Estimate
-        Larger is better.
+    scores : dict of name -> Estimate or Validation, or the result of `compare_models`
+        Scores that are better the larger they are.
     baseline : name, optional
         Of the one that all others are measured against: a line through it.
-    score : str
-        What the scores are called.
+    score : str, optional
+        What the scores are called. Of a score that is minus a loss, such as "neg_log_loss" or a
+        result that was scored by it, the loss itself is drawn: lower is better.
 
     Examples
     --------
@@ -103,48 +105,90 @@ def comparison(
     >>> chart.to_dict()["title"]["text"]
     'logistic: score 0.97'
     """
-    if not scores:
+    metric, found = _mean_scores(scores, score)
+    if not found:
         raise ValueError("there is no model to compare")
-    if baseline is not None and baseline not in scores:
-        raise ValueError(f"baseline={baseline!r} is not among the models: {list(scores)}")
-    ordered = sorted(scores, key=lambda name: -float(scores[name]))
+    if baseline is not None and baseline not in found:
+        raise ValueError(f"baseline={baseline!r} is not among the models: {list(found)}")
+    ordered = sorted(found, key=lambda name: -metric.sign * float(found[name]))
     called = dict(zip(ordered, distinct(ordered), strict=True))
-    x, span = _score_axis([*map(float, scores.values()), *_ends(scores.values())], score)
+    x, span = _score_axis([*map(float, found.values()), *_ends(found.values())], metric)
     y = _names_axis(list(called.values()))
-    layers = _interval_layers({called[n]: scores[n] for n in ordered}, x, y, span, tick=False)
+    layers = _interval_layers({called[n]: found[n] for n in ordered}, x, y, span, tick=False)
     best = ordered[0]
-    said = f"{called[best]}: {score} {estimated(scores[best])}"
-    notes = [level_of(scores[best])]
+    said = f"{called[best]}: {metric.words} {estimated(found[best])}"
+    notes = [level_of(found[best])]
     if baseline is not None:
-        rule = alt.Chart(records(x=rounded([float(scores[baseline])], span)))
+        rule = alt.Chart(records(x=rounded([float(found[baseline])], span)))
         line = rule.mark_rule(color=ORANGE, strokeWidth=1.4, strokeDash=[4, 3])
         layers.insert(0, line.encode(x=alt.X("x:Q", **x)))
-        ahead = number(float(scores[best]) - float(scores[baseline]))
-        over = "" if best == baseline else f", {ahead} below the best"
+        ahead = number(abs(float(found[best]) - float(found[baseline])))
+        side = "below" if metric.sign > 0 else "above"
+        over = "" if best == baseline else f", {ahead} {side} the best"
         notes.append(f"Orange: the baseline, {called[baseline]}{over}.")
     return framed(
         layers,
         title=title or said,
         notes=notes,
         width=width,
-        height=height or max(ROW * len(scores), 60),
+        height=height or max(ROW * len(found), 60),
     )
+
+
+def _fold_scores(
+    scores: Mapping[Any, Any], means: dict[Any, float], score: str | None
+) -> tuple[Metric, dict[Any, Any], dict[Any, float]]:
+    """(metric, values of the folds, means) by model, of a loss the loss itself."""
+    metric = UNNAMED
+    folds: dict[Any, Any] = {}
+    for name, given in scores.items():
+        values = given
+        if isinstance(given, Validation):
+            key = next(iter(given.test))
+            metric, values = given.measured(key), given.test[key]
+            means.setdefault(name, given.mean(key))
+        folds[name] = np.asarray(values, np.float64).ravel()
+    if not folds or any(not len(values) for values in folds.values()):
+        raise ValueError("there is no score to draw")
+    metric = metric.called(score)
+    found = {name: means.get(name, float(np.nanmean(values))) for name, values in folds.items()}
+    return (
+        metric,
+        {name: metric.of(values) for name, values in folds.items()},
+        {name: metric.of(mean) for name, mean in found.items()},
+    )
+
+
+def _mean_scores(scores: Any, score: str | None) -> tuple[Metric, dict[Any, float]]:
+    """(metric, means) by model, of a loss the loss itself."""
+    metric = UNNAMED
+    if isinstance(scores, ModelComparison | ModelComparisons):
+        metric, scores = scores.measured, scores.means
+    found = {}
+    for name, given in scores.items():
+        mean = given
+        if isinstance(given, Validation):
+            key = next(iter(given.test))
+            metric, mean = given.measured(key), given.mean(key)
+        found[name] = mean
+    metric = metric.called(score)
+    return metric, {name: metric.of(mean) for name, mean in found.items()}
 
 
 def _ends(found: Any) -> list[float]:
     return [v for e in found if isinstance(e, Estimate) for v in (e.low, e.high)]
 
 
-def _score_axis(values: list[float], score: str) -> tuple[dict[str, Any], float]:
+def _score_axis(values: list[float], metric: Metric) -> tuple[dict[str, Any], float]:
     seen = np.asarray(values, np.float64)
     seen = seen[np.isfinite(seen)]
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
     span = (high - low) or max(abs(high), 1.0)
     domain = rounded([low - 0.05 * span, high + 0.05 * span], span).tolist()
     return {
-        "title": "score",
+        "title": metric.kind,
         "scale": alt.Scale(domain=domain, nice=False, zero=False),
-        "axis": alt.Axis(title=plain(score), tickCount=6),
+        "axis": alt.Axis(title=plain(metric.label), tickCount=6),
     }, span
 
 
@@ -181,4 +225,5 @@ def _interval_layers(
         if tick
         else base.mark_point(filled=True, color=BLUE, size=90, opacity=1.0)
     )
-    return [bar.encode(x=alt.X("a:Q", **x), x2="b:Q"), mark.encode(x=alt.X("x:Q", **x))]
+    bar = bar.encode(x=alt.X("a:Q", **x), x2=alt.X2("b:Q", title=x["title"]))
+    return [bar, mark.encode(x=alt.X("x:Q", **x))]

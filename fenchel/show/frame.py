@@ -26,14 +26,15 @@ def framed(
 ) -> alt.LayerChart:
     """One view of several layers, with its title and what a reader must know in small print.
 
-    The words are also the chart's description, which screen readers read.
+    The words are also the chart's description, which screen readers read. They read the marks that
+    have a tooltip too; without one a line would be read as the numbers of its first point.
     """
     said = [note for note in notes if note]
     room = PHONE if width == "container" else width + MARGIN
     heading = alt.TitleParams(
         text=one_or_more(lines([title], room / LETTER)), subtitle=lines(said, room / SMALL)
     )
-    chart: Any = alt.layer(*layers).properties(
+    chart: Any = alt.layer(*map(described, layers)).properties(
         title=heading,
         width=width,
         height=height,
@@ -41,6 +42,20 @@ def framed(
     )
     whole: alt.LayerChart = chart if parameter is None else chart.add_params(parameter)
     return whole
+
+
+def described(layer: Any) -> Any:
+    """The layer, silent for screen readers where no tooltip says what its marks mean."""
+    if layer.encoding is not alt.Undefined and layer.encoding.tooltip is not alt.Undefined:
+        return layer
+    silent = layer.copy(deep=False)
+    mark = layer.mark
+    if isinstance(mark, alt.MarkDef):
+        silent.mark = mark.copy(deep=False)
+        silent.mark.aria = False
+    else:
+        silent.mark = alt.MarkDef(type=mark, aria=False)
+    return silent
 
 
 def one_or_more(found: list[str]) -> Any:

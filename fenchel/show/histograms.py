@@ -10,8 +10,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.curve import Curve
 from fenchel.score.groups import Floats
+from fenchel.show.arguments import curve_of
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded, significant
 from fenchel.show.operating import NAME, operating_points, signal
@@ -24,9 +24,12 @@ BAR, HEAD, LOW, HIGH = range(4)
 
 
 def score_histogram(
-    curve: Curve,
+    y: Any,
+    score: Any = None,
     *,
-    labels: Sequence[Any] = ("negative", "positive"),
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    labels: Sequence[Any] | None = None,
     threshold: Any = None,
     bins: int = 40,
     title: str | None = None,
@@ -39,28 +42,36 @@ def score_histogram(
 
     Parameters
     ----------
-    curve : Curve
-        An infinite score is counted in the outermost bin.
-    labels : (negative, positive)
-        Names of the classes.
+    y : array of shape (n,), or Curve
+        Labels of two classes: numbers, words or truth values in an array, list or Series. Or a
+        curve, such as `curve_of` makes of a file, and then no score.
+    score : array of shape (n,)
+        Scores of the rows, higher for the positive class; an infinite one is counted in the
+        outermost bin.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class; by default the greater label.
+    labels : (negative, positive), optional
+        Names of the classes; by default those of y.
     threshold : float, Threshold or altair.Parameter, optional
         A line, moved by the signal `threshold`.
     bins : int
 
     Examples
     --------
-    >>> from fenchel import Curve
     >>> from fenchel.show import score_histogram
-    >>> chart = score_histogram(Curve.of([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), threshold=0.5)
+    >>> chart = score_histogram(["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8], threshold=0.5)
     >>> chart.to_dict()["title"]["text"]
-    'Scores of 2 positive and 2 negative rows'
+    'Scores of 2 yes and 2 no rows'
     """
-    negative, positive = distinct(labels)
+    curve, names = curve_of("score_histogram", y, score, sample_weight, pos_label)
+    negative, positive = _two_names(names if labels is None else labels)
     P, N = curve.both()
     edges = _edges(curve.high, bins)
-    score = np.clip(curve.low, edges[0], edges[-1])
-    up = np.histogram(score, edges, weights=curve.positive)[0]
-    down = np.histogram(score, edges, weights=curve.negative)[0]
+    at = np.clip(curve.low, edges[0], edges[-1])
+    up = np.histogram(at, edges, weights=curve.positive)[0]
+    down = np.histogram(at, edges, weights=curve.negative)[0]
     sides = [_bars(edges, up, P, 1.0), _bars(edges, down, N, -1.0)]
     low, high, share, count = (np.concatenate(pair) for pair in zip(*sides, strict=True))
     is_up = share > 0.0
@@ -82,7 +93,7 @@ def score_histogram(
         axis=alt.Axis(grid=False, tickCount=6),
     )
     reach = round(1.12 * top, 4)
-    y = alt.Y(
+    y_axis = alt.Y(
         "y:Q",
         title="share of the class",
         scale=alt.Scale(domain=[-reach, reach], nice=False),
@@ -93,11 +104,14 @@ def score_histogram(
         .mark_bar(binSpacing=1, opacity=0.85)
         .encode(
             x=x,
-            x2="b:Q",
-            y=y,
+            x2=alt.X2("b:Q", title="score"),
+            y=y_axis,
             y2=alt.datum(0),
             color=alt.Color(
-                "k:N", scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]), legend=None
+                "k:N",
+                title="positive",
+                scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]),
+                legend=None,
             ),
             tooltip=[
                 alt.Tooltip("c:N", title="class"),
@@ -108,10 +122,10 @@ def score_histogram(
             ],
         )
     )
-    names = records(y=[reach, -reach], k=[1, 0], c=[positive, negative])
-    text = alt.Chart(names).encode(
+    ends = records(y=[reach, -reach], k=[1, 0], c=[positive, negative])
+    text = alt.Chart(ends).encode(
         x=alt.value(6),
-        y=y,
+        y=y_axis,
         text="c:N",
         color=alt.Color("k:N", scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]), legend=None),
     )
@@ -134,6 +148,13 @@ def score_histogram(
     )
 
 
+def _two_names(labels: Sequence[Any]) -> list[str]:
+    names = distinct(labels)
+    if len(names) != 2:
+        raise ValueError(f"labels must name the negative and the positive class, got {len(names)}")
+    return names
+
+
 def _threshold_layers(edges: Floats) -> list[Any]:
     """The line of the threshold and its value, kept inside the axis."""
     low, high = float(edges[0]), float(edges[-1])
@@ -141,14 +162,15 @@ def _threshold_layers(edges: Floats) -> list[Any]:
     row = alt.Chart(alt.InlineData(values=[{"o": 0}])).transform_calculate(
         v=f"clamp({NAME}, {low!r}, {high!r})", s=f"'score ≥ ' + format({NAME}, '.3~g')"
     )
-    rule = row.mark_rule(style="ink", strokeWidth=1.6).encode(x="v:Q")
+    x = alt.X("v:Q", title="score")
+    rule = row.mark_rule(style="ink", strokeWidth=1.6).encode(x=x)
     label = row.mark_text(
         style="ink",
         baseline="bottom",
         align=alt.ExprRef(f"{is_right} ? 'right' : 'left'"),
         dy=-3,
     )
-    return [rule, label.encode(x="v:Q", y=alt.value(0), text="s:N")]
+    return [rule, label.encode(x=x, y=alt.value(0), text="s:N")]
 
 
 def _edges(score: Floats, bins: int) -> Floats:
@@ -216,12 +238,12 @@ def column_histograms(
     x = alt.X("a:Q", title="place", scale=scale, axis=None)
     base = alt.Chart().encode(x=x, y=alt.Y("y:Q", title="height", scale=scale, axis=None))
     tooltip = [alt.Tooltip("s:N", title="value"), alt.Tooltip("n:Q", title="rows", format=",")]
-    named: Any = {"fontWeight": 600, "align": "left", "baseline": "bottom", "dy": -6}
-    ending: Any = {"style": "quiet", "baseline": "top", "dy": 4, "fontSize": 10}
+    named: Any = {"aria": False, "fontWeight": 600, "align": "left", "baseline": "bottom", "dy": -6}
+    ending: Any = {"aria": False, "style": "quiet", "baseline": "top", "dy": 4, "fontSize": 10}
     layers = alt.layer(
         base.transform_filter(f"datum.k == {BAR}")
         .mark_bar(color=BLUE, binSpacing=1, opacity=0.85)
-        .encode(x2="b:Q", y2=alt.datum(0.0), tooltip=tooltip),
+        .encode(x2=alt.X2("b:Q", title="place"), y2=alt.datum(0.0), tooltip=tooltip),
         base.transform_filter(f"datum.k == {HEAD}")
         .mark_text(limit=width, **named)
         .encode(text="s:N"),

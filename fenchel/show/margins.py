@@ -91,15 +91,20 @@ def surrogates(
         scale=alt.Scale(domain=[0.0, TOP], nice=False),
         axis=alt.Axis(tickCount=4),
     )
+    # Its names say what they are; the words of the encoding are for those who hear it.
+    legend = alt.Legend(title=None, symbolType="stroke", columns=3)
     color = alt.Color(
         "k:N",
+        title="loss function",
         scale=alt.Scale(domain=called, range=list(CATEGORIES[: len(called)])),
-        legend=alt.Legend(symbolType="stroke", columns=3),
+        legend=legend,
     )
     # Some losses share a stretch: dashes let the one below be seen.
     dash = alt.StrokeDash(
         "k:N",
+        title="loss function",
         scale=alt.Scale(domain=called, range=[DASHES[i % 3] for i in range(len(called))]),
+        legend=legend,
     )
     step = records(x=[-REACH, 0.0, 0.0, REACH], y=[1.0, 1.0, 0.0, 0.0], i=[0, 1, 2, 3])
     label = records(x=[-REACH], y=[1.0], s=["0-1 error"])

@@ -7,11 +7,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.binomial import binomial_interval
-from fenchel.score.curve import Curve
+from fenchel.score.calibration_bins import binned, bins_of
 from fenchel.score.groups import Floats
-from fenchel.score.labels import marked
 from fenchel.score.probability import brier
+from fenchel.show.arguments import curve_of, probabilities_of
 from fenchel.show.frame import Width, across, framed, shares
 from fenchel.show.inline import records, rounded, table
 from fenchel.show.operating import NAME, operating_points, signal
@@ -19,6 +18,7 @@ from fenchel.show.theme import BLUE, GREY, ORANGE
 from fenchel.show.thinning import thin
 from fenchel.show.words import estimated, level_of, number, percent
 
+__all__ = ["binned", "calibration", "net_benefit"]
 STRIP = 0.12  # of the height, for the bars that count rows
 BARS = 40
 GRID = 512
@@ -30,6 +30,7 @@ def calibration(
     *,
     bins: int = 10,
     level: float = 0.95,
+    simultaneous: bool = True,
     pos_label: Any = None,
     title: str | None = None,
     width: Width = 380,
@@ -38,8 +39,8 @@ def calibration(
     """How often the positive class came up where it was given some probability.
 
     Rows are put in order of probability and cut into bins of equally many; each has the exact
-    binomial interval of its share of positives. Bars at the bottom count how often each
-    probability was given.
+    binomial interval of its share of positives (`fenchel.calibration_bins`). Orange intervals miss
+    the diagonal: those bins are off. Bars at the bottom count how often each probability was given.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ def calibration(
         Predicted probability of the positive class.
     bins : int
     level : float
+    simultaneous : bool
+        Whether the intervals of all bins hold together at the level (Bonferroni), so that a
+        calibrated model has no bin off with that probability; or each by itself.
     pos_label : label, optional
         The positive class; by default the greater label.
 
@@ -59,18 +63,18 @@ def calibration(
     >>> chart.to_dict()["title"]["text"].split(" [")[0]
     'Brier score 0.16'
     """
-    rows = marked(y, probability, None, pos_label)
-    p, hit = rows.score, rows.positive
-    found = brier(hit.astype(int), p, pos_label=1, level=level)
-    said, seen, count, hits = binned(p, hit, bins)
-    low, high = binomial_interval(hits, count, level)
+    rows = probabilities_of("calibration", y, probability, pos_label)
+    p = rows.score
+    found = brier(rows.positive.astype(int), p, pos_label=1, level=level)
+    held = bins_of(p, rows.positive, bins=bins, level=level, simultaneous=simultaneous)
     data = table(
-        x=rounded(said, 1.0),
-        y=rounded(seen, 1.0),
-        a=rounded(low, 1.0),
-        b=rounded(high, 1.0),
-        n=count,
-        h=hits,
+        x=rounded(held.predicted, 1.0),
+        y=rounded(held.observed, 1.0),
+        a=rounded(held.low, 1.0),
+        b=rounded(held.high, 1.0),
+        n=held.rows,
+        h=held.positives,
+        o=held.is_off.astype(int),
     )
     x = alt.X("x:Q", **shares("predicted probability", grid=False))
     y_axis = alt.Y("y:Q", **shares("observed share of positives"))
@@ -83,42 +87,44 @@ def calibration(
         alt.Tooltip("h:Q", title="positives", format=","),
     ]
     base = alt.Chart(data)
+    color = alt.condition("datum.o == 1", alt.value(ORANGE), alt.value(BLUE))
     ideal = alt.Chart(table(x=[0.0, 1.0], y=[0.0, 1.0]))
     layers = [
         _strip(p),
         ideal.mark_line(color=GREY, strokeWidth=1.0).encode(x=x, y=y_axis),
-        base.mark_rule(color=BLUE, strokeWidth=1.6, opacity=0.65).encode(
-            x=x, y=alt.Y("a:Q", **shares("observed share of positives")), y2="b:Q", tooltip=tooltip
-        ),
         base.mark_line(color=BLUE, strokeWidth=1.4, opacity=0.5).encode(x=x, y=y_axis),
-        base.mark_point(color=BLUE, filled=True, size=60, opacity=1.0).encode(
-            x=x, y=y_axis, tooltip=tooltip
+        base.mark_rule(strokeWidth=1.8, opacity=0.8).encode(
+            x=x,
+            y=alt.Y("a:Q", **shares("observed share of positives")),
+            y2=alt.Y2("b:Q", title="observed share of positives"),
+            color=color,
+            tooltip=tooltip,
+        ),
+        base.mark_point(filled=True, size=60, opacity=1.0).encode(
+            x=x, y=y_axis, color=color, tooltip=tooltip
         ),
     ]
-    equally = f"{len(count)} bins of equally many rows"
+    many = len(held.rows)
+    equally = f"{many} bins of equally many rows" if many > 1 else "one bin of all rows"
+    hold = f"that hold together with {100.0 * level:g} % (Bonferroni)"
+    off = "No bin misses the diagonal."
+    if held.n_off:
+        miss = "bin misses" if held.n_off == 1 else "bins miss"
+        off = f"Orange: {held.n_off} {miss} the diagonal."
     return framed(
         layers,
         title=title or f"Brier score {estimated(found)}",
         notes=[
             level_of(found),
-            f"Points: {equally}, with exact {100.0 * level:g} % intervals.",
-            "Bars: how often each probability was given.",
+            f"Points: {equally}, with exact intervals {hold}."
+            if simultaneous
+            else f"Points: {equally}, with exact {100.0 * level:g} % intervals, each by itself.",
+            off,
+            "Grey bars: how often each probability was given.",
         ],
         width=width,
         height=height,
     )
-
-
-def binned(p: Floats, hit: Any, bins: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """(mean probability, share of positives, rows, positives) of bins of equally many rows; equal
-    probabilities stay together."""
-    order = np.argsort(p, kind="stable")
-    p, hit = p[order], hit[order]
-    cuts = np.searchsorted(p, p[(np.arange(1, bins) * len(p)) // bins])
-    begins = np.unique(np.append(0, cuts))
-    count = np.diff(np.append(begins, len(p))).astype(np.float64)
-    hits = np.add.reduceat(hit.astype(np.float64), begins)
-    return np.add.reduceat(p, begins) / count, hits / count, count, hits
 
 
 def _strip(p: Floats) -> Any:
@@ -135,7 +141,7 @@ def _strip(p: Floats) -> Any:
         .mark_bar(color=GREY, opacity=0.35, binSpacing=1)
         .encode(
             x=alt.X("a:Q", **shares("predicted probability", grid=False)),
-            x2="b:Q",
+            x2=alt.X2("b:Q", title="predicted probability"),
             y=alt.Y("y:Q", **shares("observed share of positives")),
             y2=alt.datum(0.0),
             tooltip=[
@@ -152,6 +158,7 @@ def net_benefit(
     probability: Any,
     *,
     threshold: Any = None,
+    sample_weight: Any = None,
     pos_label: Any = None,
     title: str | None = None,
     width: Width = 380,
@@ -170,6 +177,8 @@ def net_benefit(
         Predicted probability of the positive class.
     threshold : float, Threshold or altair.Parameter, optional
         A line, moved by the signal `threshold`.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
     pos_label : label, optional
         The positive class; by default the greater label.
 
@@ -184,7 +193,8 @@ def net_benefit(
     >>> chart.to_dict()["title"]["text"]
     'Better than flagging all or none from 33 % to 90 %'
     """
-    curve = Curve.of(y, probability, pos_label=pos_label)
+    probabilities_of("net_benefit", y, probability, pos_label)
+    curve, _ = curve_of("net_benefit", y, probability, sample_weight, pos_label)
     t = np.linspace(0.0, 1.0, GRID + 1)[1:-1]
     at = np.searchsorted(-curve.low, -t, side="right")
     worth = t / (1.0 - t)
@@ -238,7 +248,8 @@ def net_benefit(
         row = alt.Chart(alt.InlineData(values=[{"o": 0}])).transform_calculate(
             v=f"clamp({NAME}, 0, 1)"
         )
-        layers.append(row.mark_rule(color=ORANGE, strokeWidth=1.6).encode(x="v:Q"))
+        here = alt.X("v:Q", **shares("threshold on the probability", grid=False))
+        layers.append(row.mark_rule(color=ORANGE, strokeWidth=1.6).encode(x=here))
     return framed(
         layers,
         title=title or _range_of_worth(t, model, np.maximum(everything, 0.0)),

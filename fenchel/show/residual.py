@@ -212,7 +212,7 @@ def leverage(
     >>> chart.to_dict()["title"]["text"]
     '1 of 3 rows has a leverage above 0.667'
     """
-    h, r = _pair(leverages, standardised)
+    h, r = _pair(leverages, standardised, ("leverages", "standardised"))
     across = np.array([0.0, 1.05 * max(float(h.max()), 1e-9)])
     reach = max(float(np.abs(r).max()), 1.0)
     up = _padded(np.array([-reach, reach]))
@@ -233,13 +233,35 @@ def leverage(
     return framed(layers, title=title or said, notes=[_counted(len(h))], width=width, height=height)
 
 
-def _pair(first: Any, second: Any) -> tuple[Floats, Floats]:
-    a, b = (np.asarray(column(v, "the numbers"), dtype=np.float64) for v in (first, second))
-    if a.shape != b.shape or not a.size:
-        raise ValueError(f"two columns of one length are needed, got {a.size} and {b.size} rows")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("a number is missing or infinite: leave out those rows")
+def _pair(
+    first: Any, second: Any, names: tuple[str, str] = ("y", "prediction")
+) -> tuple[Floats, Floats]:
+    """Two columns of finite numbers, one each for every row; errors name the argument."""
+    a, b = (_numbers(values, name) for values, name in zip((first, second), names, strict=True))
+    if a.shape != b.shape:
+        raise ValueError(
+            f"{names[0]} has {a.size} rows and {names[1]} has {b.size}: both must be of one length"
+        )
+    if not a.size:
+        raise ValueError(f"{names[0]} is empty: there is no row to draw")
+    for values, name in ((a, names[0]), (b, names[1])):
+        if not np.isfinite(values).all():
+            row = int((~np.isfinite(values)).argmax())
+            raise ValueError(
+                f"{name} is {values[row]:g} in row {row}, missing or infinite: leave that row out"
+            )
     return a, b
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    given = column(values, name)
+    try:
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be numbers, and its values are {given.dtype}: labels are drawn by "
+            "confusion(y, predicted)"
+        ) from None
 
 
 def _side(title: str, ends: Floats, **look: Any) -> Side:
@@ -278,10 +300,10 @@ def _cloud(x: Floats, y: Floats, across: Floats, up: Floats, sides: tuple[Side, 
     scale = alt.Scale(type="log", domain=[1, max(float(count.max()), 2.0)], range=[0.12, 1.0])
     return cells.mark_rect(color=BLUE).encode(
         x=alt.X("a:Q", **sides[0]),
-        x2="b:Q",
+        x2=alt.X2("b:Q", title=sides[0]["title"]),
         y=alt.Y("c:Q", **sides[1]),
-        y2="d:Q",
-        opacity=alt.Opacity("n:Q", scale=scale, legend=None),
+        y2=alt.Y2("d:Q", title=sides[1]["title"]),
+        opacity=alt.Opacity("n:Q", title="rows", scale=scale, legend=None),
         tooltip=tooltip,
     )
 

@@ -8,10 +8,11 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.auc import curve_auc
-from fenchel.score.band import ROCBand
+from fenchel.score.band import ROCBand, curve_roc_band
 from fenchel.score.curve import Curve
 from fenchel.score.curves import iso_error_line
 from fenchel.score.groups import Floats
+from fenchel.show.arguments import curve_of
 from fenchel.show.frame import Width, across, framed, shares
 from fenchel.show.inline import records, rounded, table
 from fenchel.show.operating import OperatingPoints, operating_points, signal
@@ -23,9 +24,12 @@ LINES = 3  # of equal cost, beside the one that touches the curve
 
 
 def roc(
-    curve: Curve,
+    y: Any,
+    score: Any = None,
     *,
-    band: ROCBand | None = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    band: ROCBand | bool | None = None,
     threshold: Any = None,
     prior: float | None = None,
     costs: tuple[float, float] = (1.0, 1.0),
@@ -41,9 +45,17 @@ def roc(
 
     Parameters
     ----------
-    curve : Curve
-    band : ROCBand, optional
-        Of `roc_band`: shaded.
+    y : array of shape (n,), or Curve
+        Labels of two classes: numbers, words or truth values in an array, list or Series. Or a
+        curve, such as `curve_of` makes of a file, and then no score.
+    score : array of shape (n,)
+        Scores of the rows, higher for the positive class.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    pos_label : label, optional
+        The positive class; by default the greater label.
+    band : ROCBand or bool, optional
+        Of `roc_band`: shaded. True makes it of these rows.
     threshold : float, Threshold or altair.Parameter, optional
         Marked, and moved by the signal `threshold`.
     prior : float, optional
@@ -59,18 +71,21 @@ def roc(
 
     Examples
     --------
-    >>> from fenchel import Curve, GaussianClasses
+    >>> from fenchel import GaussianClasses
     >>> from fenchel.show import roc
     >>> classes = GaussianClasses([0.0, 2.0])
     >>> X, y = classes.sample(500, random_state=0)
-    >>> chart = roc(Curve.of(y, classes.score(X)), threshold=0.0)
+    >>> chart = roc(y, classes.score(X), threshold=0.0)
     >>> chart.to_dict()["title"]["text"]
-    'AUC 0.929 [0.905, 0.948]'
+    'AUC 0.929 [0.904, 0.948]'
     """
+    curve, _ = curve_of("roc", y, score, sample_weight, pos_label)
     found = curve_auc(curve, level) if area is None else area
     share = curve.prior if prior is None else float(prior)
     layers: list[Any] = []
     notes = [level_of(found)]
+    if isinstance(band, bool):
+        band = curve_roc_band(curve, level=level) if band else None
     if band is not None:
         layers.append(_band_layer(band, width, height))
         notes.append(f"Shaded: holds the whole curve with {100.0 * band.level:g} %.")

@@ -88,9 +88,9 @@ def convergence(
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(format=".0e", values=decades(heights)),
     )
-    layers: list[Any] = _series(data, _along(against, at), y, against, cut=False)
+    layers: list[Any] = _series(data, _along(against, at), y, against, cut=False, relative=True)
     if tol is not None:
-        layers = [*_tolerance(float(tol)), *layers]
+        layers = [*_tolerance(float(tol), y), *layers]
     last = history[-1]
     steps = last.steps or len(history)
     took = f"{steps:,} steps" if steps > 1 else "1 step"
@@ -173,7 +173,7 @@ def objective(
     if math.isfinite(last.bound) and last.kind != "estimate":
         said += f", optimum at least {number(last.bound, 5)}"
     return framed(
-        _series(data, _along(against, at), y, against, cut=True),
+        _series(data, _along(against, at), y, against, cut=True, relative=False),
         title=title or said,
         notes=[_hollow(proved)],
         width=width,
@@ -181,19 +181,20 @@ def objective(
     )
 
 
-def _series(data: Any, x: Any, y: Any, against: Against, cut: bool) -> list[Any]:
+def _series(data: Any, x: Any, y: Any, against: Against, *, cut: bool, relative: bool) -> list[Any]:
     """Lines by name and their points; hollow ones are estimates."""
     names = [name for name in COLOURS if any(row["k"] == name for row in data.values)]
     color = alt.Color(
         "k:N",
+        title="distance of the" if relative else "value of the",
         scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]),
-        legend=alt.Legend(symbolType="stroke") if len(names) > 1 else None,
+        legend=alt.Legend(title=None, symbolType="stroke") if len(names) > 1 else None,
     )
     tooltip = [
-        alt.Tooltip("k:N", title="of the"),
-        alt.Tooltip("e:N", title="and it is"),
+        alt.Tooltip("k:N", title="distance of the" if relative else "value of the"),
+        alt.Tooltip("e:N", title="proof"),
         alt.Tooltip("x:Q", title=AXIS[against], format=".4~g"),
-        alt.Tooltip("y:Q", title="value", format=".4~g"),
+        alt.Tooltip("y:Q", title="distance" if relative else "value", format=".4~g"),
     ]
     base = alt.Chart(data).encode(x=x, y=y, color=color)
     width = alt.condition("datum.k == 'gap'", alt.value(6.0), alt.value(2.0))
@@ -251,8 +252,8 @@ def _along(against: Against, at: Floats) -> alt.X:
     )
 
 
-def _tolerance(tol: float) -> list[Any]:
-    row = alt.Chart(records(y=[tol], s=[f"asked for {number(tol)}"])).encode(y="y:Q")
+def _tolerance(tol: float, y: Any) -> list[Any]:
+    row = alt.Chart(records(y=[tol], s=[f"asked for {number(tol)}"])).encode(y=y)
     rule = row.mark_rule(color=GREY, strokeDash=[4, 3])
     text = row.mark_text(style="quiet", align="left", baseline="top", dx=4, dy=4)
     return [rule, text.encode(x=alt.value(0), text="s:N")]

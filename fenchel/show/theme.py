@@ -58,7 +58,9 @@ def theme(dark: bool = False) -> dict[str, Any]:
         "axisBand": {"grid": False},
         "legend": {
             "orient": "top",
-            "title": None,
+            "titleColor": quiet,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
             "labelColor": quiet,
             "labelFontSize": 11,
             "labelLimit": 160,

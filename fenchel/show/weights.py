@@ -83,7 +83,12 @@ def coefficients(
         scale=alt.Scale(domain=called),
         axis=alt.Axis(title=None, labelLimit=170, grid=True, gridDash=[1, 3]),
     )
-    color = alt.Color("k:N", scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]), legend=None)
+    color = alt.Color(
+        "k:N",
+        title="above zero",
+        scale=alt.Scale(domain=[0, 1], range=[ORANGE, BLUE]),
+        legend=None,
+    )
     tooltip = [
         alt.Tooltip("s:N", title="column"),
         alt.Tooltip("x:Q", title="value", format=".4~g"),
@@ -106,7 +111,7 @@ def coefficients(
         layers.append(
             base.transform_filter("isValid(datum.a) && isValid(datum.b)")
             .mark_rule(strokeWidth=2.0, opacity=0.55)
-            .encode(x=alt.X("a:Q", **x), x2="b:Q")
+            .encode(x=alt.X("a:Q", **x), x2=alt.X2("b:Q", title=x["title"]))
         )
     layers.append(base.mark_point(filled=True, size=62, opacity=1.0).encode(x=alt.X("x:Q", **x)))
     called_what = plain(what)

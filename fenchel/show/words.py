@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from fenchel.data.rounding import interval_texts
 from fenchel.score.estimate import Estimate
 
 NAME, LONGEST = 80, 400  # letters of a name and of a text
@@ -26,21 +27,24 @@ def percent(share: float) -> str:
 
 
 def estimated(value: float) -> str:
-    """A number with its interval, if it has one, down to the digit that the interval can tell."""
+    """A number with its interval, if it has one, down to the digit that the interval can tell.
+
+    The ends of the interval are rounded outward (`fenchel.score.rounding`).
+    """
     if not isinstance(value, Estimate) or not math.isfinite(value.low + value.high):
         return number(value, 4)
-    spread = value.high - value.low
-    places = 4 if spread <= 0.0 else 1 - math.floor(math.log10(spread))
-    if not -4 <= places <= 8:
-        return f"{float(value):.4g} [{value.low:.4g}, {value.high:.4g}]"
-    places = max(places, 0)
-    return f"{float(value):z.{places}f} [{value.low:z.{places}f}, {value.high:z.{places}f}]"
+    if value.is_exact:
+        return f"{number(value, 4)} exactly"
+    shown, low, high = interval_texts(float(value), value.low, value.high)
+    return f"{shown} [{low}, {high}]"
 
 
 def level_of(value: Any) -> str:
     """How the interval of an Estimate was made, as a sentence, and nothing of a bare number."""
     if not isinstance(value, Estimate) or not math.isfinite(value.low + value.high):
         return ""
+    if value.is_exact:
+        return f"{value.method[:1].upper()}{value.method[1:]}."
     return f"{100.0 * value.level:g} % interval: {value.method}."
 
 
