@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from fenchel.app.table.task import Task
 
@@ -26,11 +27,21 @@ class Answers:
     score : array of shape (n,) or (n, K), or None
         Of the positive of two classes, or of each of more.
     probability : array of shape (n, K), or None
+    constant : bool
+        Whether the model says the same of every row, by construction.
     """
 
     predicted: NDArray[Any]
     score: Floats | None
     probability: Floats | None
+    constant: bool = False
+
+    @property
+    def single(self) -> NDArray[Any]:
+        """One number for each row: the score of the positive of two classes, or the prediction."""
+        if self.score is not None and self.score.ndim == 1:
+            return self.score
+        return self.predicted
 
 
 def answers_of(model: Any, X: Floats) -> Answers:
@@ -42,7 +53,17 @@ def answers_of(model: Any, X: Floats) -> Answers:
     score, probability = found["decision_function"], found["predict_proba"]
     if score is None and probability is not None:
         score = probability[:, 1] if probability.shape[1] == 2 else probability
-    return Answers(np.asarray(model.predict(X)), score, probability)
+    return Answers(np.asarray(model.predict(X)), score, probability, is_constant(model))
+
+
+def is_constant(model: Any) -> bool:
+    """Whether the model says the same of every row, whatever the row."""
+    if isinstance(model, DummyClassifier):
+        return model.strategy in ("prior", "most_frequent", "constant")
+    if isinstance(model, DummyRegressor):
+        return True
+    coef = vars(model).get("coef_")
+    return coef is not None and not np.any(coef)
 
 
 def prediction_columns(task: Task, model: Any) -> tuple[str, ...]:

@@ -21,15 +21,17 @@ from sklearn.exceptions import UndefinedMetricWarning
 from fenchel.app.answers import Answers
 from fenchel.app.fault import BadData
 from fenchel.app.table.task import Task
-from fenchel.score.auc import curve_auc
+from fenchel.score.auc import auc, curve_auc
 from fenchel.score.average import curve_average_precision
 from fenchel.score.binomial import binomial_rate
 from fenchel.score.curve import Curve
 from fenchel.score.detection import f1, precision, recall, specificity
+from fenchel.score.discrimination import curve_gini, curve_ks
 from fenchel.score.estimate import Estimate
 from fenchel.score.mean import mean_estimate
 from fenchel.score.probability import brier, log_loss
 from fenchel.score.rates import accuracy, balanced_accuracy, matthews_correlation
+from fenchel.score.recalibration import calibration_intercept, calibration_slope
 from fenchel.score.residuals import (
     mean_absolute_error,
     mean_error,
@@ -40,8 +42,9 @@ from fenchel.score.residuals import (
 # By task, the foremost first; every name that --require may ask for.
 NAMES = {
     "two classes": (
-        *("auc", "average_precision", "log_loss", "brier", "accuracy", "balanced_accuracy", "mcc"),
-        *("f1", "precision", "recall", "specificity"),
+        *("auc", "gini", "ks", "average_precision", "log_loss", "brier", "calibration_slope"),
+        *("calibration_intercept", "accuracy", "balanced_accuracy", "mcc", "f1", "precision"),
+        *("recall", "specificity"),
     ),
     "several classes": ("accuracy", "balanced_accuracy", "mcc", "f1", "log_loss", "brier"),
     "number": ("r2", "mae", "rmse", "bias"),
@@ -62,12 +65,14 @@ class Tally:
     def __init__(self, task: Task, limit: int | None = POOLED) -> None:
         self.task, self.limit = task, limit
         self.rows = 0
+        self.constant = True  # until a model answers that is not
         self._held: dict[str, list[NDArray[Any]]] = {}
         self._curves: list[tuple[int, Curve]] = []  # of 2^k batches each, k falling
 
     def add(self, y: NDArray[Any], answers: Answers) -> None:
         """Takes the rows of a batch."""
         self.rows += len(y)
+        self.constant &= answers.constant
         if self.task.kind == "number":
             self._keep(true=y, said=answers.predicted)
             return
@@ -115,8 +120,16 @@ class Tally:
             return _residuals(true, said, level)
         ask, two = _Ask(level, self.task), self.task.kind == "two classes"
         curve = self.curve
+        # What a constant reaches for every law has no sampling error: it is given as one label.
+        label = said[0] if self.constant else said
         if curve is not None:
-            ask.of("auc", lambda: curve_auc(curve, level))
+            if self.constant:
+                ask.of("auc", lambda: auc(true, 0.5, pos_label=1, level=level))
+            else:
+                ask.of("auc", lambda: curve_auc(curve, level))
+            same = Estimate.exact(0.0, level=level, reason="the prediction is constant")
+            ask.of("gini", lambda: same if self.constant else curve_gini(curve, level))
+            ask.of("ks", lambda: same if self.constant else curve_ks(curve, level))
             ask.of("average_precision", lambda: curve_average_precision(curve, level=level))
         chance, rows = self.column("chance"), self.column("brier")
         if chance is not None:
@@ -125,18 +138,21 @@ class Tally:
             ask.of("log_loss", lambda: log_loss(event, chance, labels=[0, 1], level=level))
             if rows is None:
                 ask.of("brier", lambda: brier(event, chance, labels=[0, 1], level=level))
+                p = np.where(true == 1, chance, 1.0 - chance)
+                ask.of("calibration_slope", lambda: calibration_slope(true, p, level=level))
+                ask.of("calibration_intercept", lambda: calibration_intercept(true, p, level=level))
             else:
                 ask.of("brier", lambda: mean_estimate(rows, level, within=(0.0, 2.0)))
         ask.of("accuracy", lambda: accuracy(true, said, level=level))
-        ask.of("balanced_accuracy", lambda: balanced_accuracy(true, said, level=level))
-        ask.of("mcc", lambda: matthews_correlation(true, said, level=level))
+        ask.of("balanced_accuracy", lambda: balanced_accuracy(true, label, level=level))
+        ask.of("mcc", lambda: matthews_correlation(true, label, level=level))
         if not two:
-            ask.of("f1", lambda: f1(true, said, average="macro", level=level))
+            ask.of("f1", lambda: f1(true, label, average="macro", level=level))
             return ask.ordered(self.task)
-        ask.of("f1", lambda: f1(true, said, pos_label=1, level=level))
+        ask.of("f1", lambda: f1(true, label, pos_label=1, level=level))
         ask.of("precision", lambda: precision(true, said, pos_label=1, level=level))
-        ask.of("recall", lambda: recall(true, said, pos_label=1, level=level))
-        ask.of("specificity", lambda: specificity(true, said, pos_label=1, level=level))
+        ask.of("recall", lambda: recall(true, label, pos_label=1, level=level))
+        ask.of("specificity", lambda: specificity(true, label, pos_label=1, level=level))
         return ask.ordered(self.task)
 
 
@@ -195,4 +211,5 @@ def constants(task: Task, y: NDArray[Any]) -> dict[str, float]:
     spread = 1.0 - float(held @ held)
     if task.kind == "several classes":
         return {**found, "brier": spread}
+    found |= {"gini": 0.0, "ks": 0.0, "calibration_intercept": 0.0}
     return {"auc": 0.5, "average_precision": float(share[-1]), "brier": 0.5 * spread, **found}

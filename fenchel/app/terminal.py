@@ -65,6 +65,11 @@ def warn(text: object) -> None:
     tell(f"warning: {text}", fg="yellow")
 
 
+def problem(text: object) -> None:
+    """A decision that the user should confirm, on standard error, even where notes are off."""
+    tell(f"problem: {text}", fg="red")
+
+
 def stepper(quiet: bool) -> Callable[[str], None]:
     """A function that tells on standard error what is being done."""
 

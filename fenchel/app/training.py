@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import InvalidParameterError
 
 from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.report.parts import parted
+from fenchel.app.report.split import AT_RANDOM, Folder, Grouping, all_rows, split_rows
 from fenchel.app.spelling import nearest
 from fenchel.app.table.encode import Encoder
-from fenchel.app.table.read import Source, read_table
+from fenchel.app.table.read import Reading, Source, read_table
 from fenchel.app.table.task import Task, find_task
+from fenchel.app.terminal import problem
 
 _WORDS = {"True": True, "False": False, "None": None, "inf": math.inf}
 
@@ -35,8 +36,9 @@ class Training:
     train: pl.DataFrame
     test: pl.DataFrame | None
     encoder: Encoder
-    X: NDArray[np.float64]
+    X: Any  # an array, or CSR where there are texts
     y: NDArray[Any]
+    folder: Folder  # draws folds of the rows of X
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -45,7 +47,9 @@ class Training:
         return tuple(f"column '{plan.name}' is left out: {plan.reason}" for plan in plans)
 
 
-def origin(source: Source, test_share: float, seed: int) -> dict[str, Any]:
+def origin(
+    source: Source, test_share: float, seed: int, by: Grouping = AT_RANDOM
+) -> dict[str, Any]:
     """Where the rows of a model came from: `certify` finds them again by it."""
     return {
         "name": source.name,
@@ -53,17 +57,23 @@ def origin(source: Source, test_share: float, seed: int) -> dict[str, Any]:
         "rows": source.frame.height,
         "test_share": float(test_share),
         "seed": int(seed),
+        "groups": by.groups,
+        "time": by.time,
     }
 
 
-def asked_task(frame: pl.DataFrame, target: str | None, kind: str | None) -> Task:
+def asked_task(
+    frame: pl.DataFrame, target: str | None, kind: str | None, positive: str | None = None
+) -> Task:
     """The task of a table that has a target; kind: None, "classes" or "number"."""
     if kind == "classes":
         try:
-            return find_task(frame, target, "two classes")
+            return find_task(frame, target, "two classes", positive)
         except BadUsage:
+            if positive is not None:
+                raise
             return find_task(frame, target, "several classes")
-    task = find_task(frame, target, "number" if kind == "number" else None)
+    task = find_task(frame, target, "number" if kind == "number" else None, positive)
     if task.target is None:
         raise BadUsage(task.reason)
     return task
@@ -74,29 +84,44 @@ def prepare(
     target: str | None,
     *,
     kind: str | None = None,
+    positive: str | None = None,
     drop: Sequence[str] = (),
     test_share: float = 0.0,
     seed: int = 0,
+    by: Grouping = AT_RANDOM,
+    text: Sequence[str] = (),
+    as_is: bool = False,
     least: bool = False,
+    reading: Reading | None = None,
     step: Callable[[str], None],
 ) -> Training:
     """The rows of a file that have a target, encoded; `least` asks for enough of each class."""
     step(f"reading {path}")
-    source = read_table(path)
+    source = read_table(path, text=text, reading=reading)
+    for line in source.problems:
+        problem(line)
     with of_table(source.name):
-        task = asked_task(_without(source.frame, drop, target), target, kind)
-        test = None
+        task = asked_task(_without(source.frame, drop, target), target, kind, positive)
         if test_share > 0.0 or least:
-            parts = parted(source.frame, task, test_share or 0.25, seed)
-            task, train = parts.task, parts.frame
-            if test_share > 0.0:
-                train, test = parts.frame[parts.train], parts.frame[parts.test]
+            parts = split_rows(source.frame, task, test_share or 0.25, seed, by)
         else:
-            train = task.kept(source.frame)
+            parts = all_rows(source.frame, task, by)
+        if not test_share > 0.0:
+            everything = np.arange(parts.frame.height)
+            parts = replace(parts, train=everything, test=everything[:0])
+        task, train = parts.task, parts.frame[parts.train]
+        test = parts.frame[parts.test] if len(parts.test) else None
         step(f"encoding {source.frame.width} columns of {source.frame.height} rows")
-        encoder = Encoder.fit(train, task, drop=tuple(drop), formats=source.formats)
+        encoder = Encoder.fit(
+            train,
+            task,
+            drop=parts.by.left_out(drop),
+            text=text,
+            as_is=as_is,
+            formats=source.formats,
+        )
         X, y = encoder.transform(train), task.codes(train)
-    return Training(source, task, train, test, encoder, X, y)
+    return Training(source, task, train, test, encoder, X, y, parts.folder())
 
 
 def _without(frame: pl.DataFrame, drop: Sequence[str], target: str | None) -> pl.DataFrame:
@@ -176,8 +201,16 @@ def fitted(model: Any, data: Training, settings: Sequence[str] = ()) -> Any:
                 raise BadUsage(f"{name} cannot be fitted with {given}: {first}") from None
             raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
     for one in told:
+        if is_by_construction(str(one.message), data.encoder):
+            continue
         warnings.warn(with_names(str(one.message), data.encoder.names), one.category, stacklevel=2)
     return model
+
+
+def is_by_construction(text: str, encoder: Encoder) -> bool:
+    """Whether a warning tells no more than that the 0/1 columns of each category sum to one."""
+    found = re.match(r"rank (\d+) of (\d+) columns", text)
+    return found is not None and int(found[2]) - int(found[1]) <= encoder.one_hot
 
 
 def with_names(text: str, names: Sequence[str]) -> str:

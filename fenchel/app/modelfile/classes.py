@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -69,6 +70,18 @@ def _make_votes(cls: Any, fields: dict[str, Any]) -> Any:
     return cls(fields["plane"], *kept, fields["state"])
 
 
+def _take_dense(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
+    return {"dense": np.asarray(value.toarray())}
+
+
+def _take_tensor(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
+    return {"dense": value.detach().cpu().numpy()}
+
+
+def _make_dense(cls: Any, fields: dict[str, Any]) -> Any:
+    return fields["dense"][()]  # a scalar where there are no axes
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """Where a class lives, what its fields are, how they are taken and put together."""
@@ -90,7 +103,13 @@ _planes: dict[str, Check] = {
     "c": any_array("f"),
 }
 
+# Fitted arrays that are not numpy's come back as numpy's: a file needs no other library.
+_dense = {"dense": any_array("iufb")}
+
 VALUES: dict[str, Value] = {
+    "csr_matrix": Value("scipy.sparse", _dense, _take_dense, _make_dense),
+    "csr_array": Value("scipy.sparse", _dense, _take_dense, _make_dense),
+    "Tensor": Value("torch", _dense, _take_tensor, _make_dense),
     "Square": Value(_DISTANCE, {}),
     "Absolute": Value(_DISTANCE, {}),
     "Huber": Value(_DISTANCE, {"eps": number}),
@@ -104,6 +123,7 @@ VALUES: dict[str, Value] = {
     "Exponential": Value(_MARGIN, {}),
     "ModifiedHuber": Value(_MARGIN, {}),
     "Multinomial": Value("fenchel.convex.multiclass", {"n_classes": count}),
+    "MulticlassHinge": Value("fenchel.convex.multiclass", {"n_classes": count}),
     "L2": Value(_PENALTY, {"lam": number}),
     "L1": Value(_PENALTY, {"lam": number, "positive": flag}),
     "ElasticNet": Value(_PENALTY, {"lam": number, "l1_ratio": number, "positive": flag}),
@@ -151,6 +171,17 @@ VALUES: dict[str, Value] = {
         _make_threshold,
     ),
     "Perceptrons": Value(_STATE, {**_planes, "mistakes": floats("k")}, make=_make_walk),
+    "PenalisedPerceptrons": Value(
+        _STATE,
+        {
+            **_planes,
+            "mistakes": floats("k"),
+            "ridge": number,
+            "lasso": number,
+            "paid": any_array("f"),
+        },
+        make=_make_walk,
+    ),
     "Adalines": Value(_STATE, _planes, make=_make_walk),
     "Votes": Value(
         _STATE,
@@ -168,4 +199,6 @@ VALUES: dict[str, Value] = {
 
 def class_of(name: str) -> Any:
     """The class that a name of the list stands for."""
+    if name == "Tensor":  # one that is met was made by torch, one that is read needs no torch
+        return sys.modules["torch"].Tensor if "torch" in sys.modules else None
     return getattr(import_module(VALUES[name].home), name)

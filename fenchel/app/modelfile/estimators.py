@@ -34,7 +34,7 @@ from fenchel.app.modelfile.check import (
 from fenchel.app.modelfile.classes import VALUES
 
 # Parameters that direct a fit and nothing after it: what a file cannot hold of them is left out.
-ONLY_FOR_FITTING = ("cv", "random_state", "scoring", "_metadata_request")
+ONLY_FOR_FITTING = ("cv", "random_state", "scoring", "_metadata_request", "_skl_callbacks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,20 @@ def _target_planes(value: Any, sizes: Sizes) -> bool:
 
 def _loss(value: Any, sizes: Sizes) -> bool:
     name = type(value).__name__
-    if name == "Multinomial":
+    if name in ("Multinomial", "MulticlassHinge"):
         return bool(value.n_classes == sizes.get("K"))
     return name in VALUES and VALUES[name].home == "fenchel.convex.margin"
+
+
+def by_class(item: Check) -> Check:
+    """A dict from labels, one for each plane, to arrays that pass the check."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        if type(value) is not dict or not sizes.agree("planes", len(value)):
+            return False
+        return all(item.test(one, sizes) for one in value.values())
+
+    return Check(f"a dict by class of {item.words}", test)
 
 
 def _separation(value: Any, sizes: Sizes) -> bool:
@@ -104,7 +115,7 @@ def _state(value: Any, sizes: Sizes) -> bool:
             and sizes.agree("planes", len(value))
             and all(one.plane.shape == (width,) for one in value)
         )
-    right = type(value).__name__ in ("Perceptrons", "Adalines")
+    right = type(value).__name__ in ("Perceptrons", "PenalisedPerceptrons", "Adalines")
     return right and sizes.fits(value.W.shape, ("planes", "d"))
 
 
@@ -194,7 +205,12 @@ ESTIMATORS: dict[str, Kind] = {
     ),
     "Ridge": Kind(
         "fenchel.models.ridge",
-        {**_line, "n_iter_": nothing | array_of("i", "targets"), "solver_": text},
+        {
+            **_line,
+            "form_": text,
+            "n_iter_": nothing | array_of("i", "targets"),
+            "solver_": text,
+        },
     ),
     "RidgeCV": Kind(
         "fenchel.models.ridge",
@@ -226,14 +242,20 @@ ESTIMATORS: dict[str, Kind] = {
         "fenchel.models.path",
         {
             **_margins,
-            "C_": number,
+            "C_": number | floats("planes"),
             "Cs_": floats("values"),
-            "coefs_paths_": floats("folds", "ratios", "values", "planes", None),
+            "coefs_paths_": floats("folds", "ratios", "values", "planes", None)
+            | by_class(floats("folds", "values", "ratios", None))
+            | by_class(floats("folds", "values", None)),
             "gaps_": floats("folds", "ratios", "values"),
-            "l1_ratio_": finite_number,
+            "l1_ratio_": finite_number | finite("planes"),
             "l1_ratios_": floats("ratios"),
-            "n_iter_": array_of("i", 1),
-            "scores_": floats("folds", "ratios", "values"),
+            "n_iter_": array_of("i", "folds", "ratios", "values")
+            | array_of("i", 1, "folds", "values", "ratios")
+            | array_of("i", 1, "folds", "values"),
+            "scores_": floats("folds", "ratios", "values")
+            | by_class(floats("folds", "values", "ratios"))
+            | by_class(floats("folds", "values")),
         },
         _fitted,
     ),
@@ -251,6 +273,7 @@ ESTIMATORS: dict[str, Kind] = {
             | of_class("Combination")
             | tuple_of(nothing | of_class("Combination"), "planes"),
             "separable_": nothing | flag | tuple_of(nothing | flag, "planes"),
+            "t_": finite_number,
             "votes_": Check("planes and their looks for each class", _votes),
             "_radius": finite_number,
         },

@@ -6,20 +6,25 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fenchel.app.fault import BadData, ModelFileError
+from fenchel.app.fault import BadData, BadUsage, ModelFileError
 from fenchel.app.modelfile import container
 from fenchel.app.modelfile.container import Container
 from fenchel.app.modelfile.decode import Decoder
 from fenchel.app.modelfile.manifest import fields, named
-from fenchel.convex.certificate import warn_outside
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.result_table import frame_like
+
+if TYPE_CHECKING:
+    from fenchel.app.answers import Answers
 
 T = TypeVar("T")
+SHOWN = 6  # classes that a model file tells of itself
 _STRAY = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelFile:
     """What a model file holds.
 
@@ -33,27 +38,79 @@ class ModelFile:
     sha256: str
 
     def predict(self, table: Any) -> Any:
-        """Predictions for a raw table, as `fenchel predict` writes them: a polars DataFrame.
+        """Predictions for a raw table, as `fenchel predict` writes them.
 
-        `table` is a polars or pandas DataFrame, a pyarrow Table or a dict of columns, with the
-        columns that the model was fitted to by their names. Classes come by their names, each with
-        a column of its probability (or score).
+        Parameters
+        ----------
+        table : polars or pandas DataFrame, pyarrow Table, or dict of columns
+            With the columns that the model was fitted to, by their names.
+
+        Returns
+        -------
+        dataframe
+            Of the kind that was given: pandas with the same index, pyarrow, else polars. Classes
+            come by their names, each with a column of its probability (or score).
+        """
+        from fenchel.app.answers import prediction_frame
+
+        answers, task = self._answers(table)
+        return frame_like(prediction_frame(task, self.model, answers), table)
+
+    def predict_proba(self, table: Any) -> Any:
+        """The probability of each class for the rows of a raw table: a column a class, by its name.
+
+        Takes and gives back the same kinds of tables as `predict`.
         """
         import polars as pl
 
-        from fenchel.app.answers import answers_of, prediction_frame
+        answers, task = self._answers(table)
+        if task.kind == "number":
+            raise TypeError("the target is a number, which has no probabilities: use predict")
+        if answers.probability is None:
+            raise TypeError(
+                f"{type(self.model).__name__} gives scores and no probabilities: predict has them"
+            )
+        classes = dict(zip(task.classes, answers.probability.T, strict=True))
+        return frame_like(pl.DataFrame(classes), table)
+
+    def __repr__(self) -> str:
+        """The estimator, what it predicts from how many columns, and its proof, in a line."""
+        parts = [type(self.model).__name__]
+        own = vars(self.model)
+        if self.task is not None:
+            parts[0] += f", {self.task.kind}, target {self.task.target!r}"
+        classes = own.get("classes_", ()) if self.task is None else self.task.classes
+        if len(classes):
+            named = [str(one) for one in list(classes)[:SHOWN]]
+            more = f", … {len(classes)} in all" if len(classes) > SHOWN else ""
+            parts.append(f"classes {', '.join(named)}{more}")
+        columns = own.get("n_features_in_") if self.encoder is None else len(self.encoder.columns)
+        if columns is not None:
+            parts.append("1 column" if columns == 1 else f"{columns} columns")
+        proof = own.get("certificate_")
+        parts.append(str(proof) if isinstance(proof, Certificate) else "no certificate")
+        return f"<ModelFile: {'; '.join(parts)}>"
+
+    def _answers(self, table: Any) -> tuple[Answers, Any]:
+        """What the model says of the rows of a table, and the task."""
+
+        from fenchel.app.answers import answers_of
+        from fenchel.app.table.frames import polars_frame
         from fenchel.app.table.plan import Surprises
 
         if self.encoder is None or self.task is None:
             raise ModelFileError("the file holds no encoder of a table: use its model on arrays")
-        frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+        try:
+            frame = polars_frame(table)
+        except BadUsage as error:
+            raise TypeError(str(error)) from None
         if not frame.height:
             raise BadData("the table has no rows: there is nothing to predict")
         surprises = Surprises()
         answers = answers_of(self.model, self.encoder.transform(frame, surprises))
         for line in surprises.sentences(loud=True):
             warn_outside(line, UserWarning)
-        return prediction_frame(self.task, self.model, answers)
+        return answers, self.task
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -81,6 +138,7 @@ def open_model(path: str | os.PathLike[str]) -> ModelFile:
     >>> import fenchel
     >>> held = fenchel.open_model("model.fen")  # doctest: +SKIP
     >>> held.predict({"age": [41, 60], "town": ["Bath", "Ely"]})  # doctest: +SKIP
+    >>> held.predict_proba(pandas.read_csv("new.csv"))  # doctest: +SKIP
     """
     return verified(path, lambda held: _model(held, parts=True))
 

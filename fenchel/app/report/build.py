@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from fenchel.app.answers import answers_of
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.modelfile import save
 from fenchel.app.report.figures import Figure, figure_of_time, figures
@@ -30,6 +32,7 @@ from fenchel.app.report.study import Clock, study
 from fenchel.app.report.verdict import verdict
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.read import Source
+from fenchel.app.table.reference import Reference
 from fenchel.app.table.task import Task, find_task
 from fenchel.app.whole import whole_file
 from fenchel.data.blocks import one_thread
@@ -38,7 +41,7 @@ from fenchel.show.operating import operating_points
 __all__ = ["Options", "Report", "build"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """What was found out about a table.
 
@@ -49,6 +52,7 @@ class Report:
     model, encoder : the chosen model and what makes its rows; None without a target
     task : what the table was asked
     rows : without a target, the clusters and places of every row; None with one
+    reference : the distribution of the training rows, which the model file keeps
     """
 
     numbers: Numbers
@@ -58,6 +62,7 @@ class Report:
     encoder: Encoder | None
     task: Task
     rows: pl.DataFrame | None = field(default=None, repr=False)
+    reference: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
     def verdict(self) -> list[str]:
         """The report in a few lines."""
@@ -76,6 +81,21 @@ class Report:
         clock = json.dumps(self.numbers["clock"], ensure_ascii=False, allow_nan=False)
         return f'{text[:-2]},\n "clock": {clock}\n}}\n'
 
+    def save(self, place: str | os.PathLike[str]) -> list[Path]:
+        """Write page, model and numbers: see `write`."""
+        return self.write(place)
+
+    def __repr__(self) -> str:
+        return "\n".join(["<fenchel report>", *self.verdict()])
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook, in a frame that can reach nothing around it."""
+        page = html.escape(self.html(), quote=True)
+        return (
+            '<iframe title="fenchel report" sandbox="allow-scripts" width="100%" height="900" '
+            f'style="border:0" srcdoc="{page}"></iframe>'
+        )
+
     def write(self, place: str | os.PathLike[str]) -> list[Path]:
         """Write page, model or rows, and numbers into a folder, or under the name of an HTML file.
 
@@ -92,16 +112,17 @@ class Report:
             raise BadData(f"cannot write {where}: {error.strerror or error}") from error
 
     def _written(self, folder: Path, stem: str | None) -> list[Path]:
-        html = folder / f"{stem or 'report'}.html"
+        page = folder / f"{stem or 'report'}.html"
         data = folder / f"{stem or 'report'}.json"
-        paths, whole = [html, data], self
+        paths, whole = [page, data], self
         if self.model is not None:
             path = folder / f"{stem or 'model'}.fen"
             source, made = self.numbers["source"], self.numbers["reproduction"]
             data_of = {name: source[name] for name in ("name", "sha256", "rows")}
             # By these `certify` finds the rows of the fit again, and those kept apart.
-            data_of |= {"test_share": made["options"]["test_share"], "seed": made["seed"]}
-            extra = {"data": data_of}
+            data_of |= {"seed": made["seed"]}
+            data_of |= {key: made["options"][key] for key in ("test_share", "groups", "time")}
+            extra = {"data": data_of, "reference": self.reference}
             save(self.model, path, encoder=self.encoder, task=self.task, extra=extra)
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
             clock = {**self.numbers["clock"], "model_file": {"name": path.name, "sha256": sha256}}
@@ -112,7 +133,7 @@ class Report:
             with whole_file(path) as file:
                 self.rows.write_csv(file)
             paths.insert(1, path)
-        for path, text in ((data, whole.json()), (html, whole.html())):
+        for path, text in ((data, whole.json()), (page, whole.html())):
             with whole_file(path) as file:
                 file.write(text.encode())
         return paths
@@ -146,7 +167,7 @@ def build(source: Source, options: Options | None = None) -> Report:
     if options.target is not None and options.target in options.drop:
         raise BadUsage(f"'{options.target}' is both the target and left out: leave one out")
     seen = source.frame.drop(list(options.drop), strict=False)
-    task = find_task(seen, options.target, options.kind)
+    task = find_task(seen, options.target, options.kind, options.positive)
     if task.kind != "none" or source.frame.height >= LEAST_ROWS:
         begin()
     if task.kind == "none":
@@ -154,7 +175,7 @@ def build(source: Source, options: Options | None = None) -> Report:
         with clock.part("gathering numbers"):
             numbers = loose_numbers(source, task, options, shape)
         with clock.part("drawing figures"):
-            drawn = loose_figures(shape)
+            drawn = loose_figures(shape, numbers)
         with clock.part("placing every row"), one_thread():
             rows = row_table(source, shape)
         numbers["clock"] = _clock(clock, began)
@@ -167,7 +188,11 @@ def build(source: Source, options: Options | None = None) -> Report:
         drawn = figures(found, points, numbers)
         moving = figure_of_time(found)
     numbers["clock"] = {**_clock(clock, began), **study_seconds(found)}
-    return Report(numbers, drawn, moving, found.model, found.encoder, found.parts.task)
+    learners = found.parts.frame[found.parts.train]
+    said = answers_of(found.model, found.X).single
+    reference = Reference.of(found.encoder, learners, said).to_list()
+    task = found.parts.task
+    return Report(numbers, drawn, moving, found.model, found.encoder, task, reference=reference)
 
 
 def _clock(clock: Clock, began: float) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fenchel.app.report.entries import Entry, plain, told
-from fenchel.app.report.parts import Parts
+from fenchel.app.report.split import Split
+from fenchel.app.table.associate import correlations_of_pairs
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.profile import ColumnProfile, duplicate_rows
 from fenchel.score.binomial import binomial_rate
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 DESCRIBED = "it describes these rows, and estimates nothing"
 MOST_CORRELATED = 200  # columns; above it pairs are not looked at
 MOST_PAIRS = 20
+MOST_SHOWN = 40  # columns of the figure: more cannot be read
 
 
 def column_numbers(
@@ -36,23 +38,36 @@ def column_numbers(
         plan = plans.get(one.name)
         told_here["rule"] = plan.rule if plan else ""
         told_here["used"] = bool(plan and plan.outputs)
+        told_here["codes"] = [] if plan is None else list(plan.codes)
+        told_here["clipped"] = plan is not None and plan.clip is not None
+        told_here["left_out"] = plan.reason if plan is not None and plan.kind == "dropped" else ""
         found.append(told_here)
     return found
 
 
-def row_numbers(parts: Parts) -> dict[str, Any]:
+def row_numbers(parts: Split) -> dict[str, Any]:
     """How many rows were read, left out (and why), learnt from and judged by."""
     return {
         "read": parts.read,
         "without_target": parts.without_target,
+        "without_time": parts.without_time,
         "rare_classes": [{"class": name, "rows": count} for name, count in parts.rare],
         "used": parts.frame.height,
         "training": len(parts.train),
         "test": len(parts.test),
+        "split": {
+            "groups": parts.by.groups,
+            "time": parts.by.time,
+            "words": parts.by.words,
+            "test_groups": None
+            if parts.groups is None
+            else len(np.unique(parts.groups[parts.test])),
+        },
+        "locked": np.sort(parts.numbers[parts.test]).tolist(),
     }
 
 
-def balance(parts: Parts, level: float) -> list[dict[str, Any]]:
+def balance(parts: Split, level: float) -> list[dict[str, Any]]:
     """Rows of each class, all of them and in both parts."""
     if not parts.task.classes:
         return []
@@ -73,14 +88,14 @@ def balance(parts: Parts, level: float) -> list[dict[str, Any]]:
     return found
 
 
-def duplicates(parts: Parts) -> dict[str, Any]:
+def duplicates(parts: Split) -> dict[str, Any]:
     """Rows that equal an earlier one, and test rows that equal a training row."""
     hashes = parts.frame.hash_rows().to_numpy()
     both = np.isin(hashes[parts.test], hashes[parts.train])
     return {"rows": duplicate_rows(parts.frame), "test_rows_in_training": int(both.sum())}
 
 
-def target_numbers(parts: Parts) -> dict[str, Any]:
+def target_numbers(parts: Split) -> dict[str, Any]:
     """How a number to predict is spread."""
     y = parts.task.codes(parts.frame)
     centred = y - y.mean()
@@ -99,15 +114,32 @@ def target_numbers(parts: Parts) -> dict[str, Any]:
     )
 
 
-def correlations(
-    frame: pl.DataFrame, profiles: tuple[ColumnProfile, ...], level: float
-) -> list[dict[str, Any]]:
-    """The strongest correlations between columns of numbers, each with its interval."""
+def correlation_matrix(
+    frame: pl.DataFrame, profiles: tuple[ColumnProfile, ...]
+) -> tuple[list[str], Floats, Floats]:
+    """(names, correlations, rows of each pair) of the columns of numbers; empty if too many."""
     names = [one.name for one in profiles if one.kind == "number"]
     if not 2 <= len(names) <= MOST_CORRELATED:
-        return []
+        return [], np.zeros((0, 0)), np.zeros((0, 0))
     X = frame.select(pl.col(name).cast(pl.Float64, strict=False) for name in names).to_numpy()
-    r, count = _correlated(X)
+    return names, *correlations_of_pairs(X)
+
+
+def matrix_numbers(names: list[str], r: Floats) -> dict[str, Any] | None:
+    """The correlations of the columns with the strongest ones, for the figure."""
+    if len(names) < 3:
+        return None
+    strength = np.nan_to_num(np.abs(r - np.diag(np.diagonal(r)))).max(axis=0)
+    shown = np.sort(np.argsort(-strength, kind="stable")[:MOST_SHOWN])
+    return {
+        "names": [names[k] for k in shown],
+        "matrix": plain(np.round(r[np.ix_(shown, shown)], 4)),
+        "of": len(names),
+    }
+
+
+def correlations(names: list[str], r: Floats, count: Floats, level: float) -> list[dict[str, Any]]:
+    """The strongest correlations between columns of numbers, each with its interval."""
     first, second = np.tril_indices(len(names), -1)
     strength = np.nan_to_num(np.abs(r[first, second]), nan=-1.0)
     order = np.argsort(-strength, kind="stable")[:MOST_PAIRS]
@@ -121,29 +153,6 @@ def correlations(
         for i, j in zip(first[order], second[order], strict=True)
         if np.isfinite(r[i, j])
     ]
-
-
-def _correlated(X: Floats) -> tuple[Floats, Floats]:
-    """Correlations and numbers of rows of all pairs, over the rows that have both values.
-
-    Columns are centred and divided by their largest entry first, so that no digit is lost and no
-    square overflows.
-    """
-    held = np.isfinite(X)
-    M = held.astype(np.float64)
-    count = M.T @ M
-    Z = np.where(held, X, 0.0)
-    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
-    Z = np.where(held, Z - Z.sum(axis=0) / np.maximum(M.sum(axis=0), 1.0), 0.0)
-    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sums = Z.T @ M
-        cross = Z.T @ Z - sums * sums.T / count
-        squares = (Z * Z).T @ M - sums**2 / count
-        r = cross / np.sqrt(squares * squares.T)
-    smallest = np.minimum(squares, squares.T)
-    enough = (count >= 4.0) & (smallest > 1e-12 * count)
-    return np.where(enough, np.clip(r, -1.0, 1.0), np.nan), count
 
 
 def _fisher(r: float, n: int, level: float) -> Entry:

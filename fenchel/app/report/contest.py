@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.models import BASELINES, MODELS, SCORING, Entry, entry_named
 from fenchel.app.report.entries import plain, told
-from fenchel.app.report.parts import Effort, folds_of, splitter_of
+from fenchel.app.report.split import Effort, Folder
 from fenchel.app.table.task import Task
 from fenchel.score.folds.compare import compare_models
 from fenchel.score.folds.ranges import range_of
@@ -35,7 +35,8 @@ class Contest:
     constant, baseline : what predicts the same for every row, and its judgement
     folds : rows to fit and rows to judge, the same for all
     best : the place of the largest mean score
-    chosen : that of the first model in the list whose mean is within one standard error of it
+    chosen : that of the model that is taken
+    rule : by which it was taken
     """
 
     metric: str
@@ -48,6 +49,7 @@ class Contest:
     inner: int
     best: int
     chosen: int
+    rule: str
 
     @property
     def entry(self) -> Entry:
@@ -70,7 +72,7 @@ def chooser_of(task: Task, model: Any) -> tuple[str, Any]:
     strongest penalty is as good as any for a single column.
     """
     if task.kind != "number" and getattr(model, "predict_proba", None) is not None:
-        return "minus log loss", scorer("neg_log_loss")
+        return "log loss", scorer("neg_log_loss")
     return METRICS[SCORING[task.kind]], scoring_of(task)
 
 
@@ -86,12 +88,13 @@ def entries_of(task: Task, names: Sequence[str] | None) -> tuple[Entry, ...]:
 
 def contest(
     task: Task,
-    X: NDArray[np.float64],
+    X: Any,
     y: NDArray[Any],
     names: Sequence[str] | None,
     work: Effort,
     seed: int,
     progress: Callable[[str], None],
+    folder: Folder | None = None,
 ) -> Contest:
     """Every model with its grid inside every outer fold; then the choice."""
     entries = entries_of(task, names)
@@ -101,9 +104,10 @@ def contest(
         flat = [one for one in entries if one.tall and rows < 3 * X.shape[1]]
         left_out += [(one, "too few rows for so many columns") for one in flat]
         entries = tuple(one for one in entries if one not in flat)
-    folds = folds_of(task, y, work.outer, seed)
+    folder = folder or Folder(task.kind == "number")
+    folds = folder.folds(y, work.outer, seed)
     judge = scoring_of(task)
-    inner = splitter_of(task, work.inner, seed)
+    inner = folder.splitter(work.inner, seed)
     found = []
     for entry in entries:
         progress(f"comparing: {entry.words}")
@@ -116,6 +120,7 @@ def contest(
                 y,
                 inner=inner,
                 outer=folds,
+                groups=folder.groups,
                 scoring=chooser_of(task, base)[1],
                 n_jobs=work.n_jobs,
                 return_estimator=True,
@@ -132,8 +137,7 @@ def contest(
     constant = BASELINES[task.kind]
     baseline = cross_validate(constant.make(), X, y, cv=folds, scoring=judge, random_state=seed)
     scores = np.array([nested.outer.test["score"] for _, nested in found])
-    best = best_row(scores)
-    chosen = simplest_row(scores, range(len(entries)), best)
+    best, chosen, rule = _choice(task, entries, [nested.outer for _, nested in found], scores)
     return Contest(
         METRICS[SCORING[task.kind]],
         entries,
@@ -145,7 +149,43 @@ def contest(
         work.inner,
         best,
         chosen,
+        rule,
     )
+
+
+def _choice(
+    task: Task, entries: Sequence[Entry], outer: Sequence[Validation], scores: NDArray[np.float64]
+) -> tuple[int, int, str]:
+    """(the best, the chosen, why): the first model of the list, simple ones first, within one
+    standard error of the best; and one with probabilities where it cannot be told apart from that.
+    """
+    best = best_row(scores)
+    chosen = simplest_row(scores, range(len(entries)), best)
+    metric = METRICS[SCORING[task.kind]]
+    if chosen == best:
+        rule = f"it has the largest mean {metric}"
+    else:
+        rule = (
+            f"it is the first of the list whose mean {metric} is within one standard error of the "
+            f"largest, that of {entries[best].name}"
+        )
+    if task.kind != "number" and not _has_probabilities(entries[chosen]):
+        for place, entry in enumerate(entries):
+            apart = compare_models(outer[chosen], outer[place]).difference
+            if _has_probabilities(entry) and apart.low <= 0.0:
+                return (
+                    best,
+                    place,
+                    (
+                        f"it gives probabilities, and the folds cannot tell it from "
+                        f"{entries[chosen].name}, which has the larger mean {metric}"
+                    ),
+                )
+    return best, chosen, rule
+
+
+def _has_probabilities(entry: Entry) -> bool:
+    return getattr(entry.make(), "predict_proba", None) is not None
 
 
 def contest_numbers(found: Contest, level: float) -> dict[str, Any]:
@@ -170,6 +210,7 @@ def contest_numbers(found: Contest, level: float) -> dict[str, Any]:
         "inner_folds": found.inner,
         "best": found.entries[found.best].name,
         "chosen": found.entry.name,
+        "rule": found.rule,
         "models": models,
         "left_out": [
             {"name": one.name, "words": one.words, "reason": reason}

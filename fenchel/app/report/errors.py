@@ -15,6 +15,7 @@ from fenchel.app.table.profile import ColumnProfile
 from fenchel.app.table.task import Task
 from fenchel.score.binomial import binomial_rate
 from fenchel.score.mean import mean_estimate
+from fenchel.show.words import number
 
 Floats = NDArray[np.float64]
 LEAST = 20  # test rows of a group
@@ -91,8 +92,10 @@ def _groups(frame: pl.DataFrame, profiles: tuple[ColumnProfile, ...]) -> Any:
 
 def _between(low: float, high: float) -> str:
     if low == -np.inf:
-        return f"up to {high:.4g}"
-    return f"above {low:.4g}" if high == np.inf else f"above {low:.4g}, up to {high:.4g}"
+        return f"at most {number(high, 4)}"
+    if high == np.inf:
+        return f"above {number(low, 4)}"
+    return f"above {number(low, 4)}, at most {number(high, 4)}"
 
 
 def worst_rows(

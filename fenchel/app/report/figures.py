@@ -25,8 +25,8 @@ Known = dict[str, Any]  # estimates by the keys of the metrics
 Named = tuple[str, Callable[[], Any]]
 WIDEST_PATH = 2000  # columns
 FOLD_RANGE = (
-    "For a change of one deviation. Lines: the range over the fits of the folds, which is no "
-    "confidence interval."
+    "Numbers: for a change of one standard deviation; categories, flags and words: present against "
+    "absent. Lines: the range over the fits of the folds, which is no confidence interval."
 )
 KINDS = {
     "comparison": "Comparison",
@@ -50,6 +50,8 @@ KINDS = {
     "quantile_plot": "Quantiles of the residuals",
     "leverage": "Leverage",
     "boundary": "Decision boundary",
+    "importance": "Permutation importance",
+    "correlation": "Correlations",
     "elbow": "How many clusters",
     "restarts": "Starts",
     "silhouettes": "Silhouettes",
@@ -57,6 +59,7 @@ KINDS = {
     "embedding": "The rows in a plane",
 }
 BROAD: dict[str, Any] = {"width": "container"}
+TALL = 380  # as the square figures beside them
 
 
 def drawn(chart: Any) -> Figure:
@@ -80,10 +83,17 @@ def figures(
     known = {one["key"]: estimate_of(one["model"]) for one in numbers["metrics"]}
     kind = found.parts.task.kind
     judged = {"two classes": _two, "several classes": _several, "number": _number}[kind]
-    drawers = [*_shared(found), *judged(found, points, known)]
+    drawers = [*_shared(found), *judged(found, points, known), *correlation_figure(numbers)]
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
+    if "importance" in whole:
+        held = found.importance
+        whole["importance"]["notes"] = (
+            f"Increase of the {held['loss']} when the cells of a column are shuffled among "
+            f"{held['rows']:,} test rows ({held['shuffles']} times). "
+            + whole["importance"]["notes"]
+        )
     if "boundary" in whole:
         whole["boundary"]["notes"] += " Rows in the outer 0.5 % of either column are not drawn."
         if len(found.encoder.names) > 2:
@@ -137,8 +147,11 @@ def _shared(found: Study) -> Iterator[Named]:
     )
     curve = best.validation
     if curve is not None and len(curve.param_range) > 1:
-        yield "validation_curve", lambda: show.validation_curve(curve, score=best.metric, **BROAD)
-    yield "learning_curve", lambda: show.learning_curve(best.learning, score=metric, **BROAD)
+        yield "validation_curve", lambda: show.validation_curve(curve, **BROAD)
+    yield (
+        "learning_curve",
+        lambda: show.learning_curve(best.learning, score=metric, height=TALL, **BROAD),
+    )
     history = _history(found.model)
     if history is not None:
         yield (
@@ -146,6 +159,8 @@ def _shared(found: Study) -> Iterator[Named]:
             lambda: show.convergence(history, tol=_tol(found.model), **BROAD),
         )
     yield from _boundary(found)
+    if len(found.importance["columns"]) > 1:
+        yield "importance", lambda: _importance(found)
     W = planes(found.model)
     if W is not None and len(W) == 1:
         yield "coefficients", lambda: _coefficients(found, W[0])
@@ -176,18 +191,39 @@ def _path(found: Study) -> Any:
     rows = [
         np.ravel(clone(found.model).set_params(**{name: value}).fit(X, y).coef_) for value in values
     ]
-    # C weighs the rows, not the penalty: its inverse grows with the penalty.
-    turned = name == "C"
-    strengths = [1.0 / value for value in values] if turned else values
-    chosen = found.winner.params[name]
     return show.regularisation_path(
-        strengths,
+        values,
         np.array(rows),
         names=found.encoder.names,
-        chosen=1.0 / chosen if turned else chosen,
-        strength="penalty 1/C" if turned else f"penalty {name}",
+        chosen=found.winner.params[name],
+        strength=name,
         **BROAD,
     )
+
+
+def _importance(found: Study) -> Any:
+    held = found.importance
+    columns = held["columns"]
+    ends = tuple(
+        np.array([one["rise"].get(end, np.nan) for one in columns]) for end in ("low", "high")
+    )
+    return show.importance(
+        [one["column"] for one in columns],
+        np.array([one["rise"]["value"] for one in columns]),
+        ends,
+        what=f"increase of the {held['loss'].partition(',')[0]}",
+        title=f"Most important of {held['of']:,} columns: {columns[0]['column'][:40]}",
+        level=found.options.level,
+        **BROAD,
+    )
+
+
+def correlation_figure(numbers: dict[str, Any]) -> Iterator[Named]:
+    """The correlations of the columns of numbers, where there are three or more."""
+    held = numbers["correlation_matrix"]
+    if held is not None:
+        matrix = np.array(held["matrix"], dtype=np.float64)
+        yield "correlation", lambda: show.correlation_heatmap(matrix, held["names"], **BROAD)
 
 
 def _two(found: Study, points: OperatingPoints | None, known: Known) -> Iterator[Named]:
@@ -224,7 +260,7 @@ def _two(found: Study, points: OperatingPoints | None, known: Known) -> Iterator
         yield "calibration", lambda: show.calibration(y, score, level=level, pos_label=1, **BROAD)
         yield (
             "net_benefit",
-            lambda: show.net_benefit(y, score, threshold=at, pos_label=1, **BROAD),
+            lambda: show.net_benefit(y, score, threshold=at, pos_label=1, height=TALL, **BROAD),
         )
 
 
@@ -240,7 +276,7 @@ def _number(found: Study, points: OperatingPoints | None, known: Known) -> Itera
     yield "predicted_observed", lambda: show.predicted_observed(y, said, **BROAD)
     yield "residuals", lambda: show.residuals(y, said, **BROAD)
     yield "quantile_plot", lambda: show.quantile_plot(y, said, **BROAD)
-    if found.X.shape[0] * float(found.X.shape[1]) ** 2 <= LARGEST:
+    if not found.encoder.is_sparse and found.X.shape[0] * found.X.shape[1] ** 2.0 <= LARGEST:
         yield "leverage", lambda: _leverage(found)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 
 from fenchel.app.report.contest import Contest, chooser_of, scoring_of
 from fenchel.app.report.entries import plain, proved, told
-from fenchel.app.report.parts import Effort, Rows
+from fenchel.app.report.split import Effort, Rows
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.task import Task
 from fenchel.convex.certificate import Certificate
@@ -50,7 +51,7 @@ class Winner:
 
 def winner(
     task: Task,
-    X: NDArray[np.float64],
+    X: Any,
     y: NDArray[Any],
     sample: Rows,
     found: Contest,
@@ -109,9 +110,7 @@ def _sizes(task: Task, folds: list[tuple[Rows, Rows]], work: Effort) -> list[int
     return sorted({max(least, int(share * most)) for share in work.shares})
 
 
-def winner_numbers(
-    task: Task, found: Winner, contest: Contest, X: NDArray[np.float64], encoder: Encoder
-) -> dict[str, Any]:
+def winner_numbers(task: Task, found: Winner, contest: Contest, encoder: Encoder) -> dict[str, Any]:
     """Parameters, curves and coefficients of the chosen model."""
     model = found.model
     return {
@@ -132,10 +131,11 @@ def _validation(curve: ValidationCurve | None) -> dict[str, Any]:
         return {"reason": "this model has no parameter to choose"}
     return {
         "parameter": curve.param_name,
+        "metric": curve.metric.label,
         "values": plain(curve.param_range),
         "chosen": plain(curve.best),
-        "test": [told(one) for one in curve.estimates()],
-        "training": [told(one) for one in curve.estimates(train=True)],
+        "test": [told(curve.metric.of(one)) for one in curve.estimates()],
+        "training": [told(curve.metric.of(one)) for one in curve.estimates(train=True)],
     }
 
 
@@ -158,7 +158,7 @@ def coefficients(
 ) -> list[dict[str, Any]]:
     """One entry for each column of the matrix and each plane, largest first.
 
-    `scaled` is for a change of one deviation of the column, `unscaled` for one unit of the table.
+    `scaled` is for the change that `effect` names, `unscaled` for one unit of the table.
     """
     names, scales = encoder.names, encoder.scales
     if planes(model) is None:
@@ -179,6 +179,7 @@ def coefficients(
                     "column": name,
                     "from": encoder.origins[j].name,
                     "for": plane,
+                    "effect": _effect(encoder, j),
                     "scaled": told(W[k, j], reason),
                     "unscaled": told(W[k, j] / scales[j], reason),
                     "scale": plain(scales[j]),
@@ -189,16 +190,27 @@ def coefficients(
     return sorted(found, key=lambda one: -abs(one["scaled"]["value"]))
 
 
+def _effect(encoder: Encoder, j: int) -> str:
+    """The change of a table's column that one unit of an encoded column is."""
+    plan = encoder.origins[j]
+    if plan.kind == "text":
+        return "the word in the text"
+    if plan.kind in ("number", "date") and encoder.names[j] == plan.name:
+        unit = " days" if plan.kind == "date" else ""
+        return f"one standard deviation ({plan.scale:.4g}{unit})"
+    return "yes instead of no"
+
+
 def _no_interval(model: Any) -> str:
     if type(model).__name__ == "LinearRegression":
-        return "the model was chosen on these rows: an interval that ignores the choice would lie"
+        return "the model was chosen on these rows, which such an interval would ignore"
     return "a penalised coefficient has no interval of known coverage"
 
 
 # ------------------------------------------------------------------------------- certificate
 
 
-def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
+def certificate_numbers(model: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
     """What the fit proved, the same recomputed from its coefficients, and how it ran."""
     proof = getattr(model, "certificate_", None)
     if not isinstance(proof, Certificate):
@@ -224,7 +236,7 @@ def certificate_numbers(model: Any, X: NDArray[np.float64], y: NDArray[Any]) -> 
         ),
         "condition": _condition(X),
         "threads": thread_count(),
-        "rows": len(X),
+        "rows": X.shape[0],
         "columns": X.shape[1],
         "history": [{"step": k, **proved(one)} for k, one in enumerate(steps)],
     }
@@ -245,8 +257,10 @@ def _why_not(proof: Certificate, tol: float) -> str:
     return f"the proved relative gap is {proof.relative_gap:.2g}, above the tolerance {tol:.2g}"
 
 
-def _condition(X: NDArray[np.float64]) -> dict[str, Any]:
+def _condition(X: Any) -> dict[str, Any]:
     """The condition number of the encoded training rows, of their independent part."""
+    if sparse.issparse(X):
+        return {"value": None, "reason": "the encoded rows are sparse: it is not computed"}
     if X.shape[0] * float(X.shape[1]) ** 2 > LARGEST:
         return {"value": None, "reason": "the table is too large to wait for it"}
     R = np.linalg.qr(X - X.mean(axis=0), mode="r")

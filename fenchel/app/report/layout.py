@@ -9,6 +9,7 @@ from typing import Any
 from fenchel.app.report.entries import Entry, estimate_of
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.markup import Markup, joined, named, tag
+from fenchel.data.rounding import interval_texts, percent
 from fenchel.score.estimate import Estimate
 from fenchel.show.words import estimated, number
 
@@ -94,11 +95,11 @@ def shared(entry: Entry | None) -> Markup:
     found = None if entry is None else estimate_of(entry)
     if not isinstance(found, Estimate):
         if entry is not None and found is not None:
-            return tag("span", f"{100.0 * found:.1f} %", class_="value", title=entry["reason"])
+            return tag("span", percent(found), class_="value", title=entry["reason"])
         return value_of(entry)
-    ends = f"[{100.0 * found.low:.1f}, {100.0 * found.high:.1f}]"
-    value = tag("span", f"{100.0 * float(found):.1f} %", class_="value")
-    return joined([value, " ", tag("span", ends, class_="ends")])
+    value, low, high = interval_texts(float(found), found.low, found.high, percent=True)
+    ends = tag("span", f"[{low}, {high}]", class_="ends")
+    return joined([tag("span", f"{value} %", class_="value"), " ", ends])
 
 
 def spelled(entry: Entry | None) -> Markup:
@@ -148,26 +149,58 @@ def picture(parts: list[Markup], box: str, class_: str) -> Markup:
     )
 
 
-def bars(counts: Sequence[int]) -> Markup:
-    """A histogram as high as a line of text."""
-    most = max(counts, default=0)
+def histogram(counts: Sequence[Sequence[int]]) -> Markup:
+    """Bins as stacked columns, one colour for each class; a single class has one colour."""
+    total = [sum(column) for column in zip(*counts, strict=True)]
+    most = max(total, default=0)
     if not most:
         return Markup("")
-    wide = 100.0 / len(counts)
+    wide, tall = 200.0 / len(total), 56.0
     parts = []
-    for k, count in enumerate(counts):
-        if count:
-            tall = max(20.0 * count / most, 0.8)
+    for k in range(len(total)):
+        base = tall
+        for place, row in enumerate(counts):
+            if not row[k]:
+                continue
+            high = max(tall * row[k] / most, 0.7)
+            base -= high
             parts.append(
                 tag(
                     "rect",
                     x=f"{k * wide:.1f}",
-                    y=f"{20.0 - tall:.1f}",
-                    width=f"{max(wide - 0.8, 0.6):.1f}",
-                    height=f"{tall:.1f}",
+                    y=f"{max(base, 0.0):.1f}",
+                    width=f"{max(wide - 1.0, 0.8):.1f}",
+                    height=f"{high:.1f}",
+                    class_=f"class-{place}",
                 )
             )
-    return picture(parts, "0 0 100 20", "bars")
+    return picture(parts, f"0 0 200 {tall:g}", "histogram")
+
+
+def level_bars(levels: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
+    """The levels of a category, each with a bar that is stacked by class."""
+    total = [sum(column) for column in zip(*counts, strict=True)]
+    most = max(total, default=0) or 1
+    rows = []
+    for k, level in enumerate(levels):
+        parts, start = [], 0.0
+        for place, row in enumerate(counts):
+            wide = 100.0 * row[k] / most
+            if wide > 0.0:
+                parts.append(
+                    tag(
+                        "rect",
+                        x=f"{start:.1f}",
+                        y="1",
+                        width=f"{max(wide, 0.6):.1f}",
+                        height="8",
+                        class_=f"class-{place}",
+                    )
+                )
+                start += wide
+        bar = picture(parts, "0 0 100 10", "level-bar")
+        rows.append(tag("li", named(level, 24), bar, tag("span", f"{total[k]:,}", class_="many")))
+    return tag("ul", rows, class_="levels")
 
 
 def meter(share: float) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fenchel.app.fault import BadData
 from fenchel.app.models import CLUSTERS, EMBEDDINGS, entry_named
 from fenchel.app.report import card
+from fenchel.app.report.checks import findings
 from fenchel.app.report.clusters import Clustering, cluster_figures, cluster_numbers, clustered
 from fenchel.app.report.embeddings import (
     Embedding,
@@ -20,15 +21,15 @@ from fenchel.app.report.embeddings import (
     embedding_numbers,
 )
 from fenchel.app.report.entries import plain
-from fenchel.app.report.figures import BROAD, KINDS, Figure, drawn
-from fenchel.app.report.findings import findings
+from fenchel.app.report.figures import BROAD, KINDS, Figure, correlation_figure, drawn
 from fenchel.app.report.numbers import Numbers, shared_numbers
 from fenchel.app.report.options import Options
 from fenchel.app.report.study import Clock
 from fenchel.app.table.encode import Encoder
 from fenchel.app.table.profile import ColumnProfile, duplicate_rows, profile
 from fenchel.app.table.read import Source
-from fenchel.app.table.task import Task
+from fenchel.app.table.redundancy import near_duplicates, total_rows
+from fenchel.app.table.task import Task, target_candidates
 from fenchel.data.blocks import one_thread
 from fenchel.score.scatter import Cloud
 
@@ -66,7 +67,18 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
             few = f"{rows} too few, {LEAST_ROWS} are needed"
             return Shape(profiles, reason=few)
         try:
-            encoder = Encoder.fit(source.frame, task, drop=options.drop, formats=source.formats)
+            # Distances between texts are another matter than distances between numbers.
+            texts = [one.name for one in profiles if one.kind == "text"]
+            encoder = Encoder.fit(
+                source.frame,
+                task,
+                drop={
+                    **dict.fromkeys(texts, "texts are not clustered"),
+                    **dict.fromkeys(options.drop, "as asked"),
+                },
+                as_is=options.as_is,
+                formats=source.formats,
+            )
         except BadData as error:
             return Shape(profiles, reason=str(error))
         X = encoder.transform(_sample(source, len(encoder.names), options.seed))
@@ -118,11 +130,17 @@ def loose_numbers(source: Source, task: Task, options: Options, found: Shape) ->
         "clusterings": [cluster_numbers(one, names) for one in found.clusterings],
         "embeddings": [embedding_numbers(one, names) for one in found.embeddings],
     }
+    shared = shared_numbers(source, task, options)
+    asked = options.kind == "none"
+    candidates = [] if asked else target_candidates(frame)
+    shared["task"]["candidates"] = [{"name": name, "words": words} for name, words in candidates]
+    matrix = card.correlation_matrix(frame, found.profiles)
     numbers: dict[str, Any] = {
-        **shared_numbers(source, task, options),
+        **shared,
         "rows": {
             "read": frame.height,
             "without_target": 0,
+            "without_time": 0,
             "rare_classes": [],
             "used": frame.height,
         },
@@ -130,16 +148,20 @@ def loose_numbers(source: Source, task: Task, options: Options, found: Shape) ->
         "balance": [],
         "target": None,
         "duplicates": {"rows": duplicate_rows(frame), "test_rows_in_training": 0},
-        "correlations": card.correlations(frame, found.profiles, options.level),
+        "correlations": card.correlations(*matrix, options.level),
+        "correlation_matrix": card.matrix_numbers(*matrix[:2]),
+        "near_duplicates": [asdict(one) for one in near_duplicates(frame, found.profiles)],
+        "total_rows": [asdict(one) for one in total_rows(source.frame)],
+        "target_doubts": [],
         "shape": {"reason": found.reason} if found.reason else shape,
     }
     numbers["findings"] = findings(numbers)
     return plain(numbers)
 
 
-def loose_figures(found: Shape) -> dict[str, Figure]:
+def loose_figures(found: Shape, numbers: Numbers) -> dict[str, Figure]:
     """The figures of every clustering and embedding, by name and place in its list."""
-    charts: dict[str, Any] = {}
+    charts: dict[str, Any] = {name: draw() for name, draw in correlation_figure(numbers)}
     for place, clustering in enumerate(found.clusterings):
         for name, chart in cluster_figures(clustering, **BROAD).items():
             charts[f"{name}_{place}"] = chart
@@ -148,6 +170,6 @@ def loose_figures(found: Shape) -> dict[str, Figure]:
         for name, chart in embedding_figures(embedding, codes, **BROAD).items():
             charts[f"{name}_{place}"] = chart
     return {
-        key: {**drawn(chart), "kind": KINDS[key.rpartition("_")[0]]}
+        key: {**drawn(chart), "kind": KINDS[key.rpartition("_")[0] or key]}
         for key, chart in charts.items()
     }

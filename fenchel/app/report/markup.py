@@ -9,6 +9,7 @@ from typing import Any
 
 # Control characters that no HTML document may hold; tabs and line ends are fine.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+_JOINTS = re.compile(r"(?<=[_/:=])(?=\w)|(?<=[^\W\d][.-])(?=[^\W\d])")
 _EMPTY = frozenset(("input", "meta", "br", "hr", "link"))
 LONGEST = 80
 
@@ -52,8 +53,15 @@ def joined(children: Iterable[Any]) -> Markup:
 
 
 def named(text: Any, longest: int = LONGEST) -> Markup:
-    """A name out of the data: kept apart from the direction of the text around it, and short."""
+    """A name out of the data: kept apart from the direction of the text around it, and short.
+
+    It may be broken behind the signs that join words (_ . / - : =), and at spaces.
+    """
     whole = " ".join(str(text).split())
     if len(whole) <= longest:
-        return tag("bdi", whole)
-    return tag("bdi", whole[: longest - 1] + "…", title=whole[:500])
+        return tag("bdi", _breakable(whole))
+    return tag("bdi", _breakable(whole[: longest - 1] + "…"), title=whole[:500])
+
+
+def _breakable(text: str) -> Markup:
+    return Markup("<wbr>".join(escaped(part) for part in _JOINTS.split(text)))

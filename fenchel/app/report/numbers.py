@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -14,24 +14,28 @@ import numpy as np
 from fenchel.app.answers import answers_of
 from fenchel.app.metrics import NAMES, metrics
 from fenchel.app.report import card, errors, number, several, two
+from fenchel.app.report.checks import findings
+from fenchel.app.report.cluster_bootstrap import cluster_interval, weighted_score
 from fenchel.app.report.contest import contest_numbers, seconds
 from fenchel.app.report.entries import Entry, plain, told, untold
-from fenchel.app.report.findings import findings
 from fenchel.app.report.fitted import certificate_numbers, certificate_seconds, winner_numbers
 from fenchel.app.report.options import Options
 from fenchel.app.report.study import Study, training_score
 from fenchel.app.table.read import Source
 from fenchel.app.table.task import Task
-from fenchel.score.binomial import binomial_interval
+from fenchel.score.calibration_bins import bins_of
 from fenchel.score.estimate import Estimate
 from fenchel.show.operating import OperatingPoints
-from fenchel.show.reliability import binned
 
 Numbers = dict[str, Any]
 FORMAT = 1
 BINS = 10
 WORDS = {
     "auc": "AUC",
+    "gini": "Gini coefficient",
+    "ks": "Kolmogorov–Smirnov statistic",
+    "calibration_slope": "calibration slope (1 is right)",
+    "calibration_intercept": "calibration intercept (0 is right)",
     "average_precision": "average precision",
     "log_loss": "log loss",
     "brier": "Brier score",
@@ -61,12 +65,14 @@ def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
             "rows": source.frame.height,
             "columns": source.frame.width,
             "notes": list(source.notes),
+            "problems": list(source.problems),
         },
         "task": {
             "kind": task.kind,
             "target": task.target,
             "classes": list(task.classes),
             "positive": task.positive,
+            "positive_by": task.positive_by,
             "reason": task.reason,
             "notes": list(task.notes),
         },
@@ -77,6 +83,9 @@ def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
             "options": plain(
                 {
                     "target": task.target,
+                    "positive": options.positive,
+                    "groups": options.by.groups,
+                    "time": options.by.time,
                     "test_share": options.test_share,
                     "cost_fp": options.cost_fp,
                     "cost_fn": options.cost_fn,
@@ -84,7 +93,10 @@ def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
                     "delta": options.delta,
                     "level": options.level,
                     "drop": options.drop,
+                    "text": options.text,
+                    "as_is": options.as_is,
                     "models": options.models,
+                    "challenger": options.challenger,
                 }
             ),
         },
@@ -102,6 +114,8 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
     task, level = found.parts.task, found.options.level
     judged = _judged(found, points)
     head = judged["metrics"][0]
+    compared = contest_numbers(found.contest, level)
+    matrix = card.correlation_matrix(found.parts.frame, found.profiles)
     numbers: Numbers = {
         **shared_numbers(found.source, task, found.options),
         "rows": card.row_numbers(found.parts),
@@ -109,7 +123,11 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
         "balance": card.balance(found.parts, level),
         "target": card.target_numbers(found.parts) if task.kind == "number" else None,
         "duplicates": card.duplicates(found.parts),
-        "correlations": card.correlations(found.parts.frame, found.profiles, level),
+        "correlations": card.correlations(*matrix, level),
+        "correlation_matrix": card.matrix_numbers(*matrix[:2]),
+        "near_duplicates": [asdict(one) for one in found.near_duplicates],
+        "total_rows": [asdict(one) for one in found.total_rows],
+        "target_doubts": list(found.target_doubts),
         "encoding": {
             "columns": len(found.encoder.names),
             "missing_rule": found.encoder.missing_rule,
@@ -117,11 +135,21 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
             "surprises": list(found.surprises),
         },
         "headline": {"key": head["key"], **{k: head[k] for k in ("name", "model", "baseline")}},
-        "contest": contest_numbers(found.contest, level),
-        "model": winner_numbers(task, found.winner, found.contest, found.X, found.encoder),
+        "worth": worth(compared, head),
+        "contest": compared,
+        "challenger": None
+        if found.challenger is None
+        else found.challenger.numbers(found.contest, head["model"]["value"], level),
+        "model": {
+            **winner_numbers(task, found.winner, found.contest, found.encoder),
+            "importance": found.importance,
+            "unpenalised": found.unpenalised,
+        },
         "certificate": certificate_numbers(found.model, found.X, found.y),
         "training": {
             "score": training_score(found),
+            "constant": not np.any(getattr(found.model, "coef_", 1.0)),
+            "one_hot": found.encoder.one_hot,
             "separated": bool(task.classes)
             and bool((found.model.predict(found.X) == found.y).all()),
         },
@@ -180,6 +208,13 @@ def _metrics(found: Study) -> list[Numbers]:
         metrics(task, found.y_test, answers_of(judge, found.X_test), level)
         for judge in (found.model, found.constant)
     ]
+    groups = found.parts.groups
+    if groups is not None:
+        head = NAMES[task.kind][0]
+        score = weighted_score(task.kind, found.y_test, found.said, found.score)
+        value, seed = float(both[0][head]), found.options.seed
+        here = groups[found.parts.test]
+        both[0][head] = cluster_interval(score, here, value, level, seed)
     words = {**WORDS, **({"f1": "F1, mean over the classes"} if len(task.classes) > 2 else {})}
     return [
         {
@@ -220,19 +255,62 @@ def _calibration(found: Study) -> Numbers:
     """Groups of equally many test rows: predicted probability and observed share."""
     assert found.score is not None
     level = found.options.level
-    said, seen, count, hits = binned(found.score, found.y_test == 1, BINS)
-    low, high = binomial_interval(hits, count, level)
-    # All groups at once: the chance that one of them misleads is that of a single interval.
-    least, most = binomial_interval(hits, count, 1.0 - (1.0 - level) / len(count))
+    held = bins_of(found.score, found.y_test == 1, bins=BINS, level=level)
+    how = "exact binomial, all groups together"
     bins = [
         {
-            "predicted": plain(p),
-            "rows": int(n),
-            "observed": told(Estimate(s, a, b, level=level, method="exact binomial")),
+            "predicted": plain(held.predicted[k]),
+            "rows": int(held.rows[k]),
+            "observed": told(
+                Estimate(held.observed[k], held.low[k], held.high[k], level=level, method=how)
+            ),
+            "off": bool(held.is_off[k]),
         }
-        for p, s, n, a, b in zip(said, seen, count, low, high, strict=True)
+        for k in range(len(held.rows))
     ]
-    return {"bins": bins, "off": int(((said < least) | (said > most)).sum())}
+    return {"bins": bins, "off": held.n_off}
+
+
+def worth(compared: Numbers, head: Numbers) -> Numbers:
+    """Whether the chosen model is better than a constant: over the folds, and on the test rows.
+
+    A certificate says that a fit is right; this says whether it is of any use.
+    """
+    metric = compared["metric"]
+    chosen = next(one for one in compared["models"] if one["name"] == compared["chosen"])
+    above, test = chosen["above_baseline"], head["model"]
+    constant = head["baseline"]["value"]
+    said = []
+    sure_folds = above.get("low", above["value"]) > 0.0
+    sure_test, worse = True, above["value"] <= 0.0
+    if not sure_folds:
+        reach = ", and the interval of the difference reaches zero" if not worse else ""
+        size = f"{abs(above['value']):.3g}"
+        side = "equal to" if size == "0" else "below" if worse else "above"
+        apart = side if size == "0" else f"{size} {side}"
+        said.append(
+            f"Over the folds {metric} of the model is {apart} that of a constant prediction{reach}."
+        )
+    if test["value"] is not None and constant is not None:
+        below = test["value"] <= constant
+        sure_test = test.get("low", test["value"]) > constant
+        worse = worse or below
+        if not sure_test:
+            how = "is no better than" if below else "has an interval that reaches"
+            said.append(
+                f"On the test rows {head['name']} {test['value']:.3g} {how} that of a constant "
+                f"prediction, {constant:.3g}."
+            )
+    # Five folds have little power, and so has a small test part: one of them is enough, as long as
+    # the other does not speak against the model.
+    better = not worse and (sure_folds or sure_test)
+    short = "is no better" if worse else "is not shown to be better"
+    return {
+        "better": better,
+        "severity": "problem" if worse else "warning",
+        "words": " ".join(said),
+        "short": "" if better else f"{short} than a constant prediction",
+    }
 
 
 def _risk(found: Study) -> Numbers:

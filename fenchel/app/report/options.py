@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fenchel.app.fault import BadUsage
+from fenchel.app.report.split import AT_RANDOM, Grouping
 from fenchel.app.table.task import Kind
 from fenchel.score.decision import check_cost
 from fenchel.score.estimate import check_share
@@ -18,12 +19,17 @@ class Options:
     Attributes
     ----------
     target : the column to predict; None looks for one with a usual name
+    positive : the positive of two classes; None takes the one whose name says so, or the rarer
+    by : how rows are split: by group, in time, or at random
+    challenger : whether gradient boosting is fitted beside the models, as a yardstick
     kind : "two classes", "several classes", "number", "none"; None looks at the target
     test_share, seed : of the locked test part
     cost_fp, cost_fn : of a false alarm and of a miss
     alpha, delta : a false positive rate to promise, and the probability to break the promise
     level : coverage of the intervals
     drop : columns to leave out
+    text : columns to read as texts
+    as_is : whether every number is taken for what it says: no codes of missing values, no clipping
     show_rows : whether rows of the table may be shown
     models : names of the models to compare; None for all of the task
     n_jobs : processes; None for as many as pay
@@ -32,6 +38,9 @@ class Options:
     """
 
     target: str | None = None
+    positive: str | None = None
+    by: Grouping = AT_RANDOM
+    challenger: bool = True
     kind: Kind | None = None
     test_share: float = 0.25
     seed: int = 0
@@ -41,6 +50,8 @@ class Options:
     delta: float = 0.05
     level: float = 0.95
     drop: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    as_is: bool = False
     show_rows: bool = False
     models: tuple[str, ...] | None = None
     n_jobs: int | None = None

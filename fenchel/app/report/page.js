@@ -37,7 +37,23 @@
   // ------------------------------------------------------------------ numbers as words
   const finite = (x) => typeof x === "number" && Number.isFinite(x);
   const short = (x, digits = 4) => (finite(x) ? String(Number(x.toPrecision(digits))) : "–");
-  const share = (x) => (finite(x) ? `${(100 * x).toFixed(1)} %` : "–");
+  // As the page's own numbers: one decimal place, more towards 0 and 100; ends of intervals outward.
+  function share(x, side = 0) {
+    if (!finite(x)) return "–";
+    const value = 100 * x;
+    if (value === 0 || value === 100) return `${value} %`;
+    const end = Math.min(Math.abs(value), Math.abs(100 - value));
+    const places = end >= 1 ? 1 : Math.min(1 - Math.floor(Math.log10(end)), 4);
+    const scale = 10 ** places;
+    // A part of the last place is forgiven: 100 x is not exact.
+    const cut = side > 0 ? Math.ceil(value * scale - 1e-9) : side < 0 ? Math.floor(value * scale + 1e-9) : null;
+    return `${(cut === null ? value : cut / scale).toFixed(places)} %`;
+  }
+  function outward(x, digits, side) {
+    if (!finite(x) || x === 0) return short(x, digits);
+    const scale = 10 ** (digits - 1 - Math.floor(Math.log10(Math.abs(x))));
+    return short((side > 0 ? Math.ceil(x * scale - 1e-9) : Math.floor(x * scale + 1e-9)) / scale, digits);
+  }
 
   // ------------------------------------------------------------------ figures
   const tip = document.getElementById("tip");
@@ -106,7 +122,7 @@
   }
 
   function interval(rate, k, words) {
-    return `${words(columns[`${rate}_low`][k])} to ${words(columns[`${rate}_high`][k])}`;
+    return `${words(columns[`${rate}_low`][k], -1)} to ${words(columns[`${rate}_high`][k], 1)}`;
   }
 
   function speak(k) {
@@ -117,10 +133,11 @@
     const words = document.getElementById("threshold-words");
     words.textContent =
       `At ${short(current())} the model flags ${tp + fp} of ${positives + negatives} rows: it finds ` +
-      `${tp} of ${positives} ${positive} and raises ${fp} false alarms among ${negatives} ${other}.`;
+      `${tp} of ${positives} rows of class ${positive} and raises ${fp} false alarms among ${negatives} ` +
+      `rows of class ${other}.`;
     for (const tile of document.querySelectorAll("[data-rate]")) {
       const rate = tile.dataset.rate;
-      const say = rate === "cost" ? (x) => short(x, 3) : share;
+      const say = rate === "cost" ? (x, side) => (side ? outward(x, 3, side) : short(x, 3)) : share;
       const value = columns[rate][k];
       tile.querySelector(".value").textContent = finite(value) ? say(value) : "–";
       tile.querySelector(".ends").textContent = finite(value) ? interval(rate, k, say) : "nothing flagged";
@@ -130,7 +147,7 @@
   function move(k) {
     row = Math.min(Math.max(k, 0), columns.threshold.length - 1);
     const t = current();
-    range.value = String(columns.threshold.length - 1 - row);
+    if (document.activeElement !== range || rowOf(Number(range.value)) !== row) range.value = String(t);
     range.setAttribute("aria-valuetext", short(t));
     if (document.activeElement !== typed) typed.value = short(t, 6);
     speak(row);
@@ -145,7 +162,15 @@
   }
 
   if (decisions) {
-    range.addEventListener("input", () => move(columns.threshold.length - 1 - Number(range.value)));
+    range.addEventListener("input", () => move(rowOf(Number(range.value))));
+    // The scale is that of the score; keys go from one threshold to the next, however near.
+    range.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: -1, ArrowRight: -1, ArrowDown: 1, ArrowLeft: 1, PageUp: -10, PageDown: 10 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      move(row + step);
+      range.value = String(current());
+    });
     typed.addEventListener("input", () => {
       if (typed.value !== "" && finite(Number(typed.value))) move(rowOf(Number(typed.value)));
     });
@@ -193,7 +218,9 @@
   }
 
   function tableOf(rows, titles, words) {
-    const names = Object.keys(rows[0]);
+    // Fields without a title only place marks: they mean nothing to a reader.
+    const named = Object.keys(rows[0]).filter((name) => titles[name]);
+    const names = named.length ? named : Object.keys(rows[0]);
     const table = document.createElement("table");
     table.createCaption().textContent = words;
     const head = table.createTHead().insertRow();
@@ -224,6 +251,13 @@
         if (details.open && details.children.length === 1) details.append(...tabled(details.dataset.of));
       },
     );
+  }
+
+  // A figure that was drawn while its section was folded has no width yet.
+  for (const details of document.querySelectorAll("details:not(.data)")) {
+    details.addEventListener("toggle", () => {
+      if (details.open && details.querySelector("[data-figure]")) window.dispatchEvent(new Event("resize"));
+    });
   }
 
   // ------------------------------------------------------------------ where the reader is

@@ -34,7 +34,7 @@ TITLES = {
     "clusters": "Clusters",
     "embedding": "Embedding",
     "data": "Data",
-    "again": "Make it again",
+    "again": "Reproduction",
 }
 
 
@@ -59,7 +59,7 @@ def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]
             "proof": proof_section(numbers, figures, moving_words(moving)),
             "errors": errors_section(numbers),
         }
-    sections |= {"data": data_section(numbers), "again": again_section(numbers)}
+    sections |= {"data": data_section(numbers, figures), "again": again_section(numbers)}
     there = {key: text for key, text in sections.items() if text}
     links = [tag("li", tag("a", TITLES[key], href=f"#{key}")) for key in there]
     config, colours = looks()
@@ -108,11 +108,14 @@ def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]
 def _title(numbers: Numbers) -> Markup:
     task = numbers["task"]
     if task["kind"] == "none":
-        return Markup("A table without a target")
+        return Markup("Clusters and principal axes of a table without a target")
+    title = f"Predicting {named(task['target'], 60)}"
     if task["kind"] == "two classes":
         other = next(one for one in task["classes"] if one != task["positive"])
-        return Markup(f"{named(task['positive'], 40)} or {named(other, 40)}?")
-    return Markup(f"Predicting {named(task['target'], 60)}")
+        title += f": {named(task['positive'], 40)} or {named(other, 40)}"
+    elif task["kind"] == "several classes":
+        title += f", one of {len(task['classes'])} classes"
+    return Markup(title)
 
 
 def moving_words(moving: dict[str, Figure]) -> dict[str, Figure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fenchel import show
 from fenchel.app.report.fitted import planes
@@ -33,8 +34,10 @@ def strongest(found: Study) -> list[int]:
 def boundary(found: Study, columns: list[int]) -> Any:
     """The predicted class over the plane, all other columns at their mean."""
     i, j = columns
-    sides = [_side(found.X[:, k]) for k in columns]
-    rows = np.repeat(found.X.mean(axis=0)[None], GRID * GRID, axis=0)
+    shown = found.X[:, columns]
+    shown = np.asarray(shown.toarray() if sparse.issparse(shown) else shown)
+    sides = [_side(shown[:, k]) for k in range(2)]
+    rows = np.repeat(np.asarray(found.X.mean(axis=0)).reshape(1, -1), GRID * GRID, axis=0)
     rows[:, i] = np.tile(sides[0], GRID)
     rows[:, j] = np.repeat(sides[1], GRID)
     predicted = np.asarray(found.model.predict(rows)).reshape(GRID, GRID)
@@ -51,7 +54,7 @@ def boundary(found: Study, columns: list[int]) -> Any:
         across,
         up,
         predicted,
-        found.X[:, columns] * scales + centres,
+        shown * scales + centres,
         found.y,
         sure=sure,
         labels=found.parts.task.classes,

@@ -12,16 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fenchel.app.report.challenger import WORDS as CHALLENGER
+from fenchel.app.report.challenger import Challenger, challenge
 from fenchel.app.report.contest import Contest, contest, scoring_of
 from fenchel.app.report.fitted import Winner, winner
+from fenchel.app.report.importance import importance
 from fenchel.app.report.options import Options
-from fenchel.app.report.parts import Parts, Rows, effort, parted, sampled
+from fenchel.app.report.split import Rows, Split, all_rows, effort, sampled, split_rows
 from fenchel.app.report.two import chosen_threshold, own_threshold, positive_score
+from fenchel.app.report.unpenalised import unpenalised
 from fenchel.app.table.encode import Encoder, Surprises
 from fenchel.app.table.profile import ColumnProfile, profile
 from fenchel.app.table.read import Source
+from fenchel.app.table.redundancy import NearDuplicate, TotalRow, near_duplicates, total_rows
+from fenchel.app.table.target_values import target_doubts
 from fenchel.app.table.task import find_task
-from fenchel.app.training import with_names
+from fenchel.app.training import is_by_construction, with_names
 from fenchel.score.curve import Curve
 from fenchel.score.risk import RiskCertificate, risk_certificate
 
@@ -59,13 +65,13 @@ class Study:
 
     source: Source
     options: Options
-    parts: Parts
+    parts: Split
     profiles: tuple[ColumnProfile, ...]
     encoder: Encoder
     surprises: tuple[str, ...]
-    X: Floats
+    X: Any  # an array, or CSR where there are texts
     y: NDArray[Any]
-    X_test: Floats
+    X_test: Any
     y_test: NDArray[Any]
     sample: Rows
     contest: Contest
@@ -77,6 +83,12 @@ class Study:
     own: float
     chosen: float
     risk: RiskCertificate | None
+    challenger: Challenger | None
+    importance: dict[str, Any]
+    unpenalised: dict[str, Any]
+    near_duplicates: tuple[NearDuplicate, ...]
+    total_rows: tuple[TotalRow, ...]
+    target_doubts: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -90,27 +102,53 @@ def study(source: Source, options: Options, clock: Clock) -> Study:
         warnings.simplefilter("always")
         found = _studied(source, options, clock)
     names = found.encoder.names
-    said = dict.fromkeys(with_names(" ".join(str(one.message).split()), names) for one in told)
+    said = dict.fromkeys(
+        with_names(" ".join(str(one.message).split()), names)
+        for one in told
+        if not is_by_construction(str(one.message), found.encoder)
+    )
     return replace(found, warnings=tuple(said))
 
 
 def _studied(source: Source, options: Options, clock: Clock) -> Study:
     with clock.part("reading columns"):
         seen = source.frame.drop(list(options.drop), strict=False)
-        task = find_task(seen, options.target, options.kind)
-        parts = parted(source.frame, task, options.test_share, options.seed)
-        task = parts.task
+        task = find_task(seen, options.target, options.kind, options.positive)
+        parts = split_rows(source.frame, task, options.test_share, options.seed, options.by)
+        asked, task = task, parts.task
         profiles = profile(parts.frame, task)
+        doubles = near_duplicates(parts.frame, profiles)
+        used = set(parts.numbers.tolist())
+        totals = tuple(one for one in total_rows(source.frame) if one.row in used)
+        whole = all_rows(source.frame, asked)
+        doubts = target_doubts(whole.frame, asked, whole.numbers)
     with clock.part("encoding"):
         learners, judges = parts.frame[parts.train], parts.frame[parts.test]
-        encoder = Encoder.fit(learners, task, drop=options.drop, formats=source.formats)
+        encoder = Encoder.fit(
+            learners,
+            task,
+            profiles,
+            drop=parts.by.left_out(options.drop),
+            text=options.text,
+            as_is=options.as_is,
+            formats=source.formats,
+        )
         surprises = Surprises()
         X, X_test = encoder.transform(learners), encoder.transform(judges, surprises)
         y, y_test = task.codes(learners), task.codes(judges)
         sample = sampled(task, y, options.seed)
         work = effort(len(sample), X.shape[1], len(task.classes), options.n_jobs)
     with clock.part("comparing models"):
-        rivals = contest(task, X[sample], y[sample], options.models, work, options.seed, clock.say)
+        rivals = contest(
+            task,
+            X[sample],
+            y[sample],
+            options.models,
+            work,
+            options.seed,
+            clock.say,
+            parts.folder().of(sample),
+        )
     with clock.part(f"fitting the chosen model, {rivals.entry.words}"):
         best = winner(task, X, y, sample, rivals, work, options.seed)
     with clock.part("judging on the test part"):
@@ -127,6 +165,16 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         if task.kind != "number":
             risk = risk_certificate(best.model, X_test, y_test, options.delta)
         said = np.asarray(best.model.predict(X_test))
+        importances = importance(
+            task, best.model, encoder, X_test, y_test, options.seed, options.level
+        )
+        plain_fit = unpenalised(task, encoder, X, y, options.level)
+    challenger = None
+    if options.challenger:
+        with clock.part(f"fitting the challenger, {CHALLENGER}"):
+            challenger = challenge(
+                task, encoder, X, y, X_test, y_test, sample, rivals, options.seed
+            )
     return Study(
         source=source,
         options=options,
@@ -148,6 +196,12 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         own=own,
         chosen=chosen,
         risk=risk,
+        challenger=challenger,
+        importance=importances,
+        unpenalised=plain_fit,
+        near_duplicates=doubles,
+        total_rows=totals,
+        target_doubts=doubts,
     )
 
 

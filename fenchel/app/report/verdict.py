@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from fenchel.app.report.entries import estimate_of
@@ -10,15 +11,29 @@ from fenchel.score.rounding import DOWN, percent
 from fenchel.show.words import estimated, number
 
 Numbers = dict[str, Any]
+ROUNDING = 1e-15  # a relative gap that no float64 computation can tell from none
 
 
 def verdict(numbers: Numbers) -> list[str]:
     """Task, model, score with interval, certificate, findings: one line each."""
-    parts = [task_line, model_line, score_line, certificate_line, findings_line]
-    lines = [part(numbers) for part in parts] if numbers["task"]["kind"] != "none" else []
-    if not lines:
-        first, last = (part(numbers) for part in (task_line, findings_line))
-        lines = [first, no_target_line(numbers), *shape_lines(numbers), last]
+    if numbers["task"]["kind"] == "none":
+        lines = [
+            *candidate_lines(numbers),
+            task_line(numbers),
+            no_target_line(numbers),
+            *shape_lines(numbers),
+            findings_line(numbers),
+        ]
+    else:
+        lines = [
+            task_line(numbers),
+            *positive_lines(numbers),
+            model_line(numbers),
+            score_line(numbers),
+            certificate_line(numbers),
+            *worth_lines(numbers),
+            findings_line(numbers),
+        ]
     return [_printable(line) for line in lines]
 
 
@@ -31,7 +46,9 @@ def task_line(numbers: Numbers) -> str:
     """The table and what it was asked."""
     source, task, rows = numbers["source"], numbers["task"], numbers["rows"]
     columns = "1 column" if source["columns"] == 1 else f"{source['columns']} columns"
-    table = f"{source['name']}: {rows['used']:,} rows, {columns}"
+    left = rows["read"] - rows["used"]
+    some = f"{rows['used']:,} of {rows['read']:,} rows" if left else f"{rows['used']:,} rows"
+    table = f"{source['name']}: {some}, {columns}"
     if task["kind"] == "none":
         return table
     if task["kind"] == "number":
@@ -40,6 +57,35 @@ def task_line(numbers: Numbers) -> str:
         other = next(one for one in task["classes"] if one != task["positive"])
         return f"{table}; predict {task['target']}: {task['positive']} or {other}"
     return f"{table}; predict {task['target']}, one of {len(task['classes'])} classes"
+
+
+def positive_lines(numbers: Numbers) -> list[str]:
+    """Which class is the positive one, why, and how to choose."""
+    task = numbers["task"]
+    if task["positive"] is None:
+        return []
+    how = "" if numbers["reproduction"]["options"]["positive"] else "; --positive chooses"
+    return [f"positive class: {task['positive']} ({task['positive_by']}{how})"]
+
+
+def worth_lines(numbers: Numbers) -> list[str]:
+    """That the model is of no use, where it is: a certificate does not say so."""
+    worth = numbers["worth"]
+    return [] if worth["better"] else [f"but the model {worth['short']}: {worth['words']}"]
+
+
+def candidate_lines(numbers: Numbers) -> list[str]:
+    """Columns that look like a target, where none was named, and the command that predicts one."""
+    found = numbers["task"]["candidates"]
+    if not found:
+        return []
+    said = ", ".join(f"'{one['name']}' ({one['words']})" for one in found)
+    command = numbers["reproduction"]["command"] or "fenchel report TABLE"
+    more = shlex.join(["--target", found[0]["name"]])
+    return [
+        f"no target was named, but these columns look like one: {said}",
+        f"to predict the first of them: {command} {more}",
+    ]
 
 
 def model_line(numbers: Numbers) -> str:
@@ -66,10 +112,9 @@ def certificate_line(numbers: Numbers) -> str:
     proof = numbers["certificate"]
     if not proof["certified"]:
         return f"not certified, because {proof['reason']}"
-    return (
-        f"certified: the fit is within {proof['relative_gap']:.2g} of the best possible "
-        f"objective ({proof['kind']})"
-    )
+    gap = proof["relative_gap"]
+    near = f"{gap:.2g}" if gap > ROUNDING else "rounding"
+    return f"certified: the fit is within {near} of the best possible objective ({proof['kind']})"
 
 
 def findings_line(numbers: Numbers) -> str:
@@ -87,11 +132,14 @@ def clusters_line(one: Numbers) -> str:
     words, count = one["words"], one["chosen"]
     if count == 1:
         last = one["tried"][-1]["clusters"]
-        return f"{words}: one cluster, no number up to {last} stands out against rows drawn evenly"
+        return (
+            f"{words}: no clusters; 2 to {last} of them explain no more than they would of "
+            "uniformly distributed rows"
+        )
     left, gap = one["left"]["value"], one["certificate"]["relative_gap"]
     least = percent(left * (1.0 - gap), DOWN) if gap is not None else ""
-    proof = f"; no other {count} leave less than {least}" if least else ""
-    return f"{words}: {count} clusters, which leave {percent(left)} of the scatter within{proof}"
+    proof = f"; no {count} clusters can have less than {least}" if least else ""
+    return f"{words}: {count} clusters with {percent(left)} of the variance inside them{proof}"
 
 
 def plane_line(one: Numbers) -> str:
@@ -110,7 +158,7 @@ def shape_lines(numbers: Numbers) -> list[str]:
     shape, used = numbers["shape"], numbers["rows"]["used"]
     if "reason" in shape:
         return [f"no clusters and no axes: {shape['reason']}"]
-    part = [f"of {used:,} rows a sample of {shape['rows']:,} was looked at"]
+    part = [f"of {used:,} rows a random sample of {shape['rows']:,} was used"]
     return [
         *part * (shape["rows"] < used),
         *(clusters_line(one) for one in shape["clusterings"]),

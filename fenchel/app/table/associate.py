@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fenchel.score.auc import auc
 
 SUSPECT = 0.99  # AUC, share of rows told right, or correlation, above which a column is suspected
+SUSPECT_FLAG = 0.95  # the same for a column of two levels
 _LEAST = 10  # rows of the rarest class below which nothing is suspected
 _FEW = 100  # distinct numbers that are looked at as levels too
 Floats = NDArray[np.float64]
@@ -104,10 +105,26 @@ def _levels_leak(codes: Ints, y: Ints, classes: int) -> str | None:
     if classes == 2:
         rate = table[:, 1] / np.maximum(table.sum(axis=1), 1.0)
         area = auc(y, rate[codes], pos_label=1)
-        return f"its levels alone give AUC {area:.4f}" if area > SUSPECT else None
+        # A flag that agrees with the class in nearly every row is likelier a copy than a cause.
+        limit = SUSPECT_FLAG if used == 2 else SUSPECT
+        return f"its levels alone give AUC {area:.4f}" if area > limit else None
     right, base = table.max(axis=1).sum() / len(y), table.sum(axis=0).max() / len(y)
     told = (right - base) / (1.0 - base) if base < 1.0 else 0.0
     return f"its levels alone tell the class of {right:.2%} of rows" if told > SUSPECT else None
+
+
+def absence_leak(missing: NDArray[np.bool_], y: Any, classes: int) -> str | None:
+    """Whether it is the absence of a value that gives the target away."""
+    both = min(int(missing.sum()), int((~missing).sum()))
+    if both < _LEAST:
+        return None
+    if classes:
+        codes = missing.astype(np.int64)
+        enough = np.bincount(y, minlength=classes).min() >= _LEAST
+        leak = _levels_leak(codes, y, classes) if enough else None
+        return None if leak is None else leak.replace("its levels alone", "whether it is missing")
+    strength = correlation_ratio(missing.astype(np.int64), y)
+    return "whether it is missing alone gives the number" if strength > SUSPECT else None
 
 
 def with_number(x: Floats, y: Floats) -> Association | None:
@@ -172,3 +189,26 @@ def is_copy(codes: Ints, y: Ints, classes: int) -> bool:
     table = _table(codes, y, classes) > 0
     table = table[table.any(axis=1)]
     return len(table) == classes and bool((table.sum(axis=0) == 1).all() and table.sum() == classes)
+
+
+def correlations_of_pairs(X: Floats) -> tuple[Floats, Floats]:
+    """Correlations and numbers of rows of all pairs, over the rows that have both values.
+
+    Columns are centred and divided by their largest entry first, so that no digit is lost and no
+    square overflows.
+    """
+    held = np.isfinite(X)
+    M = held.astype(np.float64)
+    count = M.T @ M
+    Z = np.where(held, X, 0.0)
+    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
+    Z = np.where(held, Z - Z.sum(axis=0) / np.maximum(M.sum(axis=0), 1.0), 0.0)
+    Z = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sums = Z.T @ M
+        cross = Z.T @ Z - sums * sums.T / count
+        squares = (Z * Z).T @ M - sums**2 / count
+        r = cross / np.sqrt(squares * squares.T)
+    smallest = np.minimum(squares, squares.T)
+    enough = (count >= 4.0) & (smallest > 1e-12 * count)
+    return np.where(enough, np.clip(r, -1.0, 1.0), np.nan), count

@@ -15,7 +15,7 @@ ISO = "ISO"
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f")
 DATE_FORMATS = (ISO, *(day + time for day in _DAYS[1:] for time in _TIMES[:3]))
-_DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(\D|$)"
+DATE_PATTERN = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(\D|$)"
 _LOOK = 1000  # cells that a date format is told from, before all are tried
 ENOUGH = 0.99  # share of cells that makes the kind of a column; the rest is named
 
@@ -106,7 +106,7 @@ def date_format(column: pl.Series) -> tuple[str, str | None] | None:
     Day and month told apart by a day above 12; otherwise the column stays text.
     """
     held = column.drop_nulls()
-    if not len(held) or not held[:_LOOK].str.contains(_DATE).all():
+    if not len(held) or not held[:_LOOK].str.contains(DATE_PATTERN).all():
         return None
     if moments(held[:_LOOK], ISO).is_not_null().mean() == 1.0:
         return (ISO, None) if _share(held, ISO) >= ENOUGH else None

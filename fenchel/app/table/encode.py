@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.table.cells import DATE_FORMATS, cells, days, numbers, truths
-from fenchel.app.table.plan import KINDS, MOST_LEVELS, ColumnPlan, Surprises
+from fenchel.app.table.cells import ISO, cells, days, numbers, truths
+from fenchel.app.table.number_format import NUMBER_FORMATS, PLAIN
+from fenchel.app.table.plan import MOST_LEVELS, ColumnPlan, Surprises, without_codes
+from fenchel.app.table.plan_state import is_text, plain_plan, plan_of_format_1, stored_plan
 from fenchel.app.table.profile import ColumnProfile, center_and_scale, profile
 from fenchel.app.table.task import Task, near
-from fenchel.app.table.text import LONGEST_CELL, MOST_COLUMNS, distinct_names
+from fenchel.app.table.text import MOST_COLUMNS, distinct_names
+from fenchel.app.table.text_features import TextFeatures
 from fenchel.data.table import stack_columns
 
 __all__ = ["ColumnPlan", "Encoder", "Surprises"]
 
-_FORMAT = 1
-_NUMBERS = "numbers"
+_FORMAT = 2  # 1 had no texts, no codes of missing values and no limits
+_NUMBERS, _WEIGHTS = "numbers", "weights"
 _ROWS = 2**14  # rows at a time, whose columns stay in the cache
 _WORDS = {
     "empty": "no row has a value",
     "constant": "the same value in every row",
     "identifier": "an identifier",
-    "text": "text of mostly different rows",
     "nested": "not single values",
 }
 
@@ -38,12 +42,15 @@ class Encoder:
     """Frozen rules that turn rows of a table into rows of numbers.
 
     Numbers and dates are centred and scaled, categories become columns of 0 and 1 with levels of
-    few rows (below 10, or 5 % of a small table) or beyond the 30 most frequent pooled, and a
-    column of flags is added where training had missing values.
+    few rows (below 10, or 5 % of a small table) or beyond the 30 most frequent pooled, texts become
+    weights of their n-grams, and a column of flags is added where training had missing values.
+    Numbers that are codes of missing values count as missing, and where a few cells dominate the
+    scale of a column they are clipped (`suspect_values`), unless the table is taken as it is.
     """
 
     plans: tuple[ColumnPlan, ...]
     target: str | None = None
+    target_written: str | None = None  # how its numbers are written in text
 
     missing_rule = (
         "numbers and dates by their median, truth values by the more frequent, categories by a "
@@ -62,9 +69,29 @@ class Encoder:
         return tuple(plan.name for plan in self.plans if plan.kind != "dropped")
 
     @property
+    def one_hot(self) -> int:
+        """Categories all of whose levels have a column: these columns sum to one."""
+        return sum(
+            plan.kind == "category" and len(plan.levels) + plan.other > 2 for plan in self.plans
+        )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix is sparse: where there are texts."""
+        return any(plan.kind == "text" for plan in self.plans)
+
+    @property
     def text_columns(self) -> tuple[str, ...]:
         """Those whose cells are names, which `read_table` should leave as text."""
-        return tuple(plan.name for plan in self.plans if plan.kind == "category")
+        return tuple(plan.name for plan in self.plans if plan.kind in ("category", "text"))
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """The columns of the table, each with how its numbers or dates are written at the fit."""
+        usual = {"number": PLAIN, "date": ISO}
+        used = [plan for plan in self.plans if plan.kind != "dropped"]
+        found = {plan.name: plan.written or usual.get(plan.kind, "") for plan in used}
+        return found if self.target is None else {**found, self.target: self.target_written or ""}
 
     @property
     def origins(self) -> tuple[ColumnPlan, ...]:
@@ -86,49 +113,68 @@ class Encoder:
         task: Task,
         profiles: Sequence[ColumnProfile] | None = None,
         *,
-        drop: Collection[str] = (),
+        drop: Collection[str] | Mapping[str, str] = (),
+        text: Collection[str] = (),
+        as_is: bool = False,
         formats: Mapping[str, str] | None = None,
     ) -> Encoder:
-        """Rules for the columns of these rows, but the target and those in `drop`.
+        """Rules for the columns of these rows, but the target and those in `drop`, which may be
+        given with the reason of each.
 
-        `formats` are those of the `Source`, so that dates in other text files are read alike.
-        Columns that are constant, empty, identifiers, prose, copies of another column or of the
-        target are dropped with the reason; a column that is merely suspected of a leak is kept.
+        Columns in `text` are read as texts whatever they look like; `as_is` takes every number for
+        what it says.
+
+        `profiles` may be those of more rows than these, such as the test rows besides: what a
+        column is, its codes and its limits are taken from them, and every number from these rows.
+
+        `formats` are those of the `Source`, so that numbers and dates in other text files are
+        read alike.
+        Columns that are constant, empty, identifiers, copies of another column or of the target are
+        dropped with the reason; a column that is merely suspected of a leak is kept.
         """
-        for name in drop:
-            if name not in frame.columns:
-                raise BadUsage(f"no column '{name}' to drop: {near(name, frame.columns)}")
+        for names, what in ((drop, "to drop"), (text, "for --text")):
+            for name in names:
+                if name not in frame.columns:
+                    raise BadUsage(f"no column '{name}' {what}: {near(name, frame.columns)}")
         frame = task.kept(frame)
         if profiles is None:
             profiles = profile(frame, task)
         plans = []
         for found in profiles:
-            reason = _refusal(found, drop)
+            forced = found.name in text and found.name not in drop
+            reason = "" if forced else _refusal(found, drop)
+            kind = "text" if forced else found.kind
             if reason:
                 plans.append(ColumnPlan(found.name, "dropped", reason=reason))
             else:
                 written = (formats or {}).get(found.name)
-                plans.append(_plan(frame[found.name], found.kind, written))
+                plans.append(_plan(frame[found.name], kind, written, None if as_is else found))
         if not any(plan.outputs for plan in plans):
             why = "; ".join(f"'{plan.name}' {plan.reason}" for plan in plans[:3])
             told = f" ({why})" if why else ""
             raise BadData(f"no column of the table can be used{told}: add columns that vary")
-        return cls(tuple(plans), task.target)
+        written = (formats or {}).get(task.target or "")
+        return cls(tuple(plans), task.target, written if written in NUMBER_FORMATS else None)
 
-    def transform(
-        self, frame: pl.DataFrame, surprises: Surprises | None = None
-    ) -> NDArray[np.float64]:
-        """The rows as an (n, p) matrix; `surprises` takes note of what training never saw."""
+    def transform(self, frame: pl.DataFrame, surprises: Surprises | None = None) -> Any:
+        """The rows as an (n, p) matrix; `surprises` takes note of what training never saw.
+
+        A float64 array, or a CSR array where there are texts.
+        """
         self.check(frame.columns)
-        used = [plan for plan in self.plans if plan.kind != "dropped"]
-        out = np.empty((frame.height, len(self.names)))
         if surprises is not None:
             surprises.rows += frame.height
-        for start in range(0, frame.height, _ROWS):
-            part = frame.slice(start, _ROWS)
-            made = [made for plan in used for made in plan.columns(part[plan.name], surprises)]
-            out[start : start + part.height] = stack_columns(made, np.float64)
-        return out
+        if not self.is_sparse:
+            return _dense([plan for plan in self.plans if plan.outputs], frame, surprises)
+        parts = []
+        for in_text, run in groupby(
+            (plan for plan in self.plans if plan.outputs), lambda plan: plan.kind == "text"
+        ):
+            if in_text:
+                parts += [plan.sparse_columns(frame[plan.name]) for plan in run]
+            else:
+                parts.append(sparse.csr_array(_dense(list(run), frame, surprises)))
+        return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
     def check(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Notes on columns that are not needed; BadData if one is missing."""
@@ -152,47 +198,61 @@ class Encoder:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain values for JSON, and arrays."""
-        plans = []
-        for plan in self.plans:
-            held = {part.name: getattr(plan, part.name) for part in fields(plan)}
-            plans.append({k: v for k, v in held.items() if k not in ("center", "scale", "fill")})
-            plans[-1]["levels"] = list(plan.levels)
+        plans = [plain_plan(plan) for plan in self.plans]
         values = [[plan.center, plan.scale, plan.fill] for plan in self.plans]
+        weights = [weight for plan in self.plans for weight in plan.weights]
         state = {"format": _FORMAT, "target": self.target, "plans": plans}
-        return state, {_NUMBERS: np.array(values, np.float64).reshape(-1, 3)}
+        if self.target_written is not None:
+            state["target_written"] = self.target_written
+        numbers = np.array(values, np.float64).reshape(-1, 3)
+        return state, {_NUMBERS: numbers, _WEIGHTS: np.array(weights, np.float64)}
 
     @classmethod
     def from_state(cls, state: Any, arrays: Any) -> Encoder:
         """The encoder of `to_state`; ValueError for anything that it cannot have made."""
-        if not isinstance(state, dict) or set(state) != {"format", "target", "plans"}:
+        entries = {"format", "target", "plans"}
+        if not isinstance(state, dict) or set(state) - {"target_written"} != entries:
             raise ValueError("an encoder has the entries format, target and plans")
-        if type(state["format"]) is not int or state["format"] != _FORMAT:
-            raise ValueError(f"the encoder has format {state['format']!r}, not {_FORMAT}")
+        if type(state["format"]) is not int or not 1 <= state["format"] <= _FORMAT:
+            raise ValueError(f"the encoder has format {state['format']!r}, not 1 to {_FORMAT}")
         target, plans = state["target"], state["plans"]
-        if target is not None and not _is_text(target):
+        if target is not None and not is_text(target):
             raise ValueError("the encoder's target is not the name of a column")
         if not isinstance(plans, list) or not 0 < len(plans) <= MOST_COLUMNS:
             raise ValueError(f"an encoder has 1 to {MOST_COLUMNS} columns")
-        if not isinstance(arrays, Mapping) or set(arrays) != {_NUMBERS}:
-            raise ValueError(f"an encoder has one array, '{_NUMBERS}'")
-        values = arrays[_NUMBERS]
+        wanted = {_NUMBERS} if state["format"] == 1 else {_NUMBERS, _WEIGHTS}
+        if not isinstance(arrays, Mapping) or set(arrays) != wanted:
+            raise ValueError(f"an encoder has the arrays {', '.join(sorted(wanted))}")
+        if state["format"] == 1:
+            plans = [plan_of_format_1(plan) for plan in plans]
+        values, weights = arrays[_NUMBERS], arrays.get(_WEIGHTS, np.zeros(0))
+        if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 1:
+            raise ValueError("the encoder's weights are not float64")
         if not isinstance(values, np.ndarray) or values.dtype != np.float64:
             raise ValueError("the encoder's numbers are not float64")
         if values.shape != (len(plans), 3) or not np.isfinite(values).all():
             raise ValueError("the encoder's numbers are not three finite ones for each column")
-        made = [_stored(given, row) for given, row in zip(plans, values.tolist(), strict=True)]
+        made, used = [], 0
+        for given, row in zip(plans, values.tolist(), strict=True):
+            made.append(stored_plan(given, row, weights[used:]))
+            used += len(made[-1].weights)
+        if used != len(weights):
+            raise ValueError("the encoder has weights that belong to no column")
         named = {plan.name for plan in made}
         if len(named) < len(made) or target in named:
             raise ValueError("the encoder names a column twice")
         if not any(plan.outputs for plan in made):
             raise ValueError("the encoder makes no column")
-        return cls(tuple(made), target)
+        written = state.get("target_written")
+        if written is not None and (target is None or written not in NUMBER_FORMATS):
+            raise ValueError("the encoder's target is written in no known format")
+        return cls(tuple(made), target, written)
 
 
-def _refusal(found: ColumnProfile, drop: Collection[str]) -> str:
+def _refusal(found: ColumnProfile, drop: Collection[str] | Mapping[str, str]) -> str:
     """Why a column is left out; empty if it is not."""
     if found.name in drop:
-        return "as asked"
+        return drop[found.name] if isinstance(drop, Mapping) else "as asked"
     if found.kind in _WORDS:
         return found.remarks[0] if found.remarks else _WORDS[found.kind]
     if found.copy:
@@ -200,17 +260,41 @@ def _refusal(found: ColumnProfile, drop: Collection[str]) -> str:
     return f"equal to column '{found.same_as}'" if found.same_as is not None else ""
 
 
-def _plan(column: pl.Series, kind: str, written: str | None) -> ColumnPlan:
-    """The rule for one column, from these rows."""
+def _dense(
+    plans: Sequence[ColumnPlan], frame: pl.DataFrame, surprises: Surprises | None
+) -> NDArray[np.float64]:
+    """The columns of these plans, some rows at a time."""
+    out = np.empty((frame.height, sum(len(plan.outputs) for plan in plans)))
+    for start in range(0, frame.height, _ROWS):
+        part = frame.slice(start, _ROWS)
+        made = [made for plan in plans for made in plan.columns(part[plan.name], surprises)]
+        out[start : start + part.height] = stack_columns(made, np.float64)
+    return out
+
+
+def _plan(
+    column: pl.Series, kind: str, written: str | None, found: ColumnProfile | None
+) -> ColumnPlan:
+    """The rule for one column, from these rows; codes and limits are those of its profile, none
+    where the table is taken as it is."""
     name = column.name
     if kind == "category":
         return _category_plan(column)
+    if kind == "text":
+        return _text_plan(column)
     read = {"date": days, "truth value": truths, "number": numbers}[kind]
     values = read(column).cast(pl.Float64)
+    codes: tuple[float, ...] = ()
+    clip = None
+    if found is not None and kind in ("number", "date"):
+        codes = tuple(one.cell for one in found.suspects if one.kind == "code" and one.written)
+        values = without_codes(values, codes) if codes else values
+        clip = found.limits
     flag = values.null_count() > 0
     held = values.drop_nulls().to_numpy()
     if not len(held):
         return ColumnPlan(name, "dropped", reason=_WORDS["empty"])
+    held = held if clip is None else np.clip(held, *clip)
     with np.errstate(over="ignore"):
         fill = float(np.median(held))
     center, scale = center_and_scale(held)
@@ -218,7 +302,19 @@ def _plan(column: pl.Series, kind: str, written: str | None) -> ColumnPlan:
         return _flag_plan(name, flag)
     if kind == "truth value":
         return ColumnPlan(name, kind, 0.0, 1.0, float(held.mean() > 0.5), flag=flag)
-    return ColumnPlan(name, kind, center, scale, fill, flag=flag, written=written)
+    rest = {"flag": flag, "written": written, "codes": codes, "clip": clip}
+    return ColumnPlan(name, kind, center, scale, fill, **rest)  # type: ignore[arg-type]
+
+
+def _text_plan(column: pl.Series) -> ColumnPlan:
+    name = column.name
+    text = cells(column.cast(pl.String))
+    found = TextFeatures.fit(text)
+    if found is None:
+        wordless = not text.drop_nulls().str.contains(r"\p{L}").any()
+        why = "no word is in three of its texts and not in nearly all of them"
+        return ColumnPlan(name, "dropped", reason="it holds no words" if wordless else why)
+    return ColumnPlan(name, "text", levels=found.grams, weights=found.idf)
 
 
 def _flag_plan(name: str, flag: bool) -> ColumnPlan:
@@ -244,33 +340,3 @@ def _category_plan(column: pl.Series) -> ColumnPlan:
     return ColumnPlan(
         name, "category", levels=levels, other=counted.height > len(levels), flag=flag
     )
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_CELL
-
-
-def _stored(given: Any, values: Sequence[float]) -> ColumnPlan:
-    """A plan out of a file, every part of it looked at."""
-    parts = {part.name for part in fields(ColumnPlan)} - {"center", "scale", "fill"}
-    if not isinstance(given, dict) or set(given) != parts:
-        raise ValueError("a column of the encoder has not the entries of a plan")
-    texts = [given["name"], given["reason"], given["written"] or ""]
-    if not all(_is_text(text) for text in texts) or given["kind"] not in KINDS:
-        raise ValueError("a column of the encoder has no name, or is of no known kind")
-    name, kind, levels = given["name"], given["kind"], given["levels"]
-    if type(given["other"]) is not bool or type(given["flag"]) is not bool:
-        raise ValueError(f"the encoder's column '{name[:60]}' has flags that are no truth values")
-    if not isinstance(levels, list) or not all(_is_text(level) for level in levels):
-        raise ValueError(f"the encoder's column '{name[:60]}' has levels that are no texts")
-    if len(set(levels)) < len(levels) or len(levels) > MOST_LEVELS:
-        raise ValueError(f"the encoder's column '{name[:60]}' has too many levels, or one twice")
-    if (kind == "category") != bool(levels) or (given["other"] and kind != "category"):
-        raise ValueError(f"the encoder's column '{name[:60]}' has levels that do not fit its kind")
-    if values[1] <= 0.0:
-        raise ValueError(f"the encoder's column '{name[:60]}' is scaled by {values[1]}")
-    if given["written"] is not None and given["written"] not in DATE_FORMATS:
-        raise ValueError(f"the encoder's column '{name[:60]}' has dates of no known format")
-    center, scale, fill = values
-    rest = {key: given[key] for key in ("other", "flag", "written", "reason")}
-    return ColumnPlan(name, kind, center, scale, fill, levels=tuple(levels), **rest)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from fenchel.app.table.cells import ENOUGH, date_format, moments, numbers
+from fenchel.app.table.cells import DATE_FORMATS, ENOUGH, date_format, moments, numbers
+from fenchel.app.table.dialect import Dialect
+from fenchel.app.table.number_columns import (
+    Convention,
+    ReadColumn,
+    choose,
+    example,
+    number_notes,
+    parsed,
+)
+from fenchel.app.table.number_format import PLAIN, Evidence, evidence, is_number, spread
 from fenchel.app.table.opening import Input
-from fenchel.app.table.text import Dialect, TextRows
+from fenchel.app.table.reading import Reading
+from fenchel.app.table.text import TextRows
 
 _EXAMPLES = 3
-_NUMBERLIKE = {
-    r"^[+-]?\d[\d .,']*\s?%$": "percentages such as {}: write 12% as 0.12",
-    r"^[+-]?\d{1,3}([ .,'\u{a0}\u{202f}]\d{3})+([.,]\d+)?$": "numbers grouped by thousands such as "
-    "{}: write them as 1234.5",
-    r"^[+-]?\d+,\d+$": "numbers with a decimal comma such as {}: write them with a point, or "
-    "separate columns by semicolons",
-    r"^[$€£¥]\s?[\d.,]+$": "amounts such as {}: write them without the sign",
-}
 
 
 @dataclass
@@ -70,6 +73,14 @@ class Gathered:
         few = self.strays <= (1.0 - ENOUGH) * self.present
         return self.numeric and not self.lost and few and self.present > 0
 
+    def is_doubtful(self, expected: str) -> bool:
+        """Whether the text is needed: the cells are no plain numbers, or perhaps not only these."""
+        if not self.numeric or not self.present:
+            return False
+        if not self.is_number or any(is_number(text) for _, text in self.examples):
+            return True
+        return not self.whole and expected not in ("", PLAIN, *DATE_FORMATS)
+
     def joined(self) -> pl.Series:
         """The column, whole numbers as integers if all are."""
         kinds = {part.dtype for part in self.parts}
@@ -81,49 +92,119 @@ class Gathered:
         return column.rechunk()
 
 
+@dataclass
+class Typed:
+    """A text table with types, and what was decided about it."""
+
+    frame: pl.DataFrame
+    formats: dict[str, str]  # column -> how its numbers or dates are written
+    notes: list[str]
+
+
 def typed_columns(
-    source: Input, how: Dialect, text: Collection[str] = ()
-) -> tuple[pl.DataFrame, dict[str, str], list[str]]:
-    """All rows with types, the date formats that were met, and notes on what was decided."""
-    walk = TextRows(source, how)
-    held = {name: Gathered(name, numeric=name not in text) for name in how.names}
-    for frame in walk:
+    source: Input,
+    how: Dialect,
+    text: Collection[str] = (),
+    reading: Reading | None = None,
+    expected: Mapping[str, str] | None = None,
+) -> Typed:
+    """All rows with types, the formats that were met, and notes on what was decided.
+
+    Columns in `text` stay text; `expected` are the formats that columns had where a model was
+    fitted, which decide what could be read in two ways.
+    """
+    reading, expected = reading or Reading(), expected or {}
+    skip_bad = reading.bad_lines == "skip"
+    rows = TextRows(source, how, skip_bad=skip_bad)
+    columns = {name: Gathered(name, numeric=name not in text) for name in how.names}
+    for frame in rows:
         for column in frame.iter_columns():
-            held[column.name].add(column)
-    notes = _walk_notes(walk)
-    again = [c.name for c in held.values() if c.numeric and c.present and not c.is_number]
-    for name, parts in _texts(source, how, again).items():
-        held[name].parts, held[name].numeric = parts, False
-    formats: dict[str, str] = {}
-    done = []
-    for name, gathered in held.items():
+            columns[column.name].add(column)
+    notes = rows.notes
+    again = [c.name for c in columns.values() if c.is_doubtful(expected.get(c.name, ""))]
+    for name, parts in _texts(source, how, again, skip_bad).items():
+        columns[name].parts, columns[name].numeric = parts, False
+    found: dict[str, Evidence] = {}
+    remarks: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
+    done: dict[str, pl.Series] = {}
+    for name, gathered in columns.items():
         if not gathered.present:
-            done.append(pl.Series(name, [None] * gathered.rows, dtype=pl.String))
+            done[name] = pl.Series(name, [None] * gathered.rows, dtype=pl.String)
             continue
         values = gathered.joined()
         gathered.parts = []
         if gathered.is_number:
-            notes += _stray_note(name, "numbers", gathered.strays, gathered.examples)
+            remarks[name] = _stray_note(name, "numbers", gathered.strays, gathered.examples)
         elif name not in text:
-            values, written, remarks = _interpreted(values, gathered.lost)
-            notes += remarks
-            if written:
-                formats[name] = written
-        done.append(values)
-    return pl.DataFrame(done), formats, notes
+            values, kind, remarks[name] = _interpreted(values, gathered.lost)
+            if isinstance(kind, Evidence):
+                found[name] = kind
+            elif kind:
+                written[name] = kind
+        done[name] = values
+    convention = _convention(source, how, reading, found, done)
+    read: list[ReadColumn] = []
+    for name in (name for name in how.names if name in found):
+        choice = choose(
+            found[name],
+            convention,
+            decimal=reading.decimal,
+            expected=expected.get(name, ""),
+            delimiter=how.delimiter,
+        )
+        column, done[name] = done[name], parsed(done[name], choice.form)
+        bad = done[name].null_count() - column.null_count()
+        remarks[name] = _stray_note(name, "numbers", bad, _strays(column, done[name]))
+        if choice.form.written != PLAIN:
+            written[name] = choice.form.written
+            shown = example(column, done[name], choice)
+            read += [shown] if shown is not None else []
+    notes += number_notes(read)
+    notes += [remark for name in how.names for remark in remarks.get(name, [])]
+    frame = pl.DataFrame([done[name] for name in how.names])
+    return Typed(frame, {name: written[name] for name in how.names if name in written}, notes)
 
 
-def _walk_notes(walk: TextRows) -> list[str]:
-    notes = []
-    if walk.markers:
-        total = sum(walk.markers.values())
-        marks = ", ".join(f"'{mark}'" for mark in sorted(walk.markers))
-        notes.append(f"{_count(total, 'cell')} holding {marks} read as missing")
-    if walk.commas:
-        notes.append(f"decimal commas read as points in {_count(walk.commas, 'cell')}")
-    if walk.blanks:
-        notes.append(f"{_count(walk.blanks, 'blank line')} skipped")
-    return notes
+def _convention(
+    source: Input,
+    how: Dialect,
+    reading: Reading,
+    found: dict[str, Evidence],
+    done: dict[str, pl.Series],
+) -> Convention:
+    """The decimal mark that the table's columns agree on, looked for only where one needs it.
+
+    Numbers such as 1.169 in a table with decimal commas are looked at again: `found` and `done`
+    get those that may be grouped by points.
+    """
+    commas = reading.decimal == "," or any(one.decimal == "," for one in found.values())
+    if not commas and not any(one.ambiguous for one in found.values()):
+        return Convention()
+    floats = [name for name, column in done.items() if column.dtype == pl.Float64]
+    doubtful = [name for name in floats if _may_be_grouped(done[name])]
+    points = [name for name in floats if name not in doubtful]
+    if not commas:  # one column with a decimal point is enough
+        doubtful = [] if points else doubtful[:_EXAMPLES]
+    for name, parts in _texts(source, how, doubtful, reading.bad_lines == "skip").items():
+        column = parts[0].clone()
+        for part in parts[1:]:
+            column.append(part)
+        again = evidence(column)
+        if isinstance(again, Evidence) and again.ambiguous:
+            if commas:
+                found[name], done[name] = again, column
+        elif isinstance(again, Evidence) and again.comma is None:
+            points.append(name)
+    return Convention.of(found, points)
+
+
+def _may_be_grouped(values: pl.Series) -> bool:
+    """Whether all numbers lie between 1 and 1000 and have three decimals or none."""
+    size = values.drop_nulls().abs()
+    scaled = size * 1000.0
+    whole = (scaled - scaled.round(0)).abs() < 1e-6
+    return bool(((size >= 1.0) | (size == 0.0)).all() and (size < 1000.0).all() and whole.all())
 
 
 def _stray_note(name: str, kind: str, count: int, examples: Sequence[tuple[int, str]]) -> list[str]:
@@ -147,60 +228,63 @@ def _count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _texts(source: Input, how: Dialect, names: Sequence[str]) -> dict[str, list[pl.Series]]:
-    held: dict[str, list[pl.Series]] = {name: [] for name in names}
+def _texts(
+    source: Input, how: Dialect, names: Sequence[str], skip_bad: bool
+) -> dict[str, list[pl.Series]]:
+    found: dict[str, list[pl.Series]] = {name: [] for name in names}
     if names:
-        for frame in TextRows(source, how, names):
+        for frame in TextRows(source, how, names, skip_bad=skip_bad):
             for column in frame.iter_columns():
-                held[column.name].append(column)
-    return held
+                found[column.name].append(column)
+    return found
 
 
-def _interpreted(column: pl.Series, padded: bool) -> tuple[pl.Series, str, list[str]]:
-    """A column of text as what it is, with its date format and remarks."""
+def _interpreted(column: pl.Series, padded: bool) -> tuple[pl.Series, str | Evidence, list[str]]:
+    """A column of text as what it is: with its date format or what is known of its numbers, and
+    remarks."""
     name = column.name
     if padded:
         remark = f"column '{name}' has numbers with leading zeros: it is kept as text"
         return column, "", [remark]
-    present = len(column) - column.null_count()
-    values = numbers(column)
-    bad = values.null_count() - column.null_count()
-    if bad <= (1.0 - ENOUGH) * present:  # the first slab looked otherwise
-        return values, "", _stray_note(name, "numbers", bad, _strays(column, values))
     if _are_truths(column.head(1000)) and _are_truths(column):
         return (column.str.to_lowercase() == "true").alias(name), "", []
-    told = date_format(column)
-    if told is not None and told[1] is not None:
-        return column, "", [told[1]]
-    if told is not None:
-        values = moments(column, told[0])
+    dates = date_format(column)
+    if dates is not None and dates[1] is not None:
+        return column, "", [dates[1]]
+    if dates is not None:
+        values = moments(column, dates[0])
         bad = values.null_count() - column.null_count()
         remarks = _stray_note(name, "dates", bad, _strays(column, values))
         if (values.dt.truncate("1d") == values).all():
             values = values.cast(pl.Date)
-        return values.alias(name), told[0], remarks
-    if bad < 0.5 * present:
-        (row, text), *_ = _strays(column, values, 1)
-        return (
-            column,
-            "",
-            [
-                f"column '{name}' is kept as text: {bad} of its {present} cells hold no number "
-                f"('{text[:40]}' in row {row})"
-            ],
-        )
-    return column, "", _numberlike(column)
+        return values.alias(name), dates[0], remarks
+    found = evidence(column)
+    if isinstance(found, Evidence):
+        return column, found, []
+    if isinstance(found, str):
+        return column, "", [found]
+    return column, "", _rather_numbers(column)
 
 
 def _are_truths(column: pl.Series) -> bool:
     return bool(column.drop_nulls().str.to_lowercase().is_in(["true", "false"]).all())
 
 
-def _numberlike(column: pl.Series) -> list[str]:
-    held = column.drop_nulls().head(1000)
-    for pattern, words in _NUMBERLIKE.items():
-        fits = held.filter(held.str.contains(pattern))
-        if len(fits) > 0.9 * len(held):
-            what = words.format(f"'{fits[0]}'")
-            return [f"column '{column.name}' is kept as text, though it holds {what}"]
-    return []
+def _rather_numbers(column: pl.Series) -> list[str]:
+    """A remark on a column of text more than half of whose cells are numbers."""
+    cells = spread(column.drop_nulls())
+    if sum(map(is_number, cells.to_list())) <= 0.5 * len(cells):
+        return []
+    present = len(column) - column.null_count()
+    values = numbers(column)
+    bad = values.null_count() - column.null_count()
+    if bad > 0.5 * present:  # numbers as people write them, each in a way of its own
+        return [
+            f"column '{column.name}' is kept as text, though it holds numbers such as "
+            f"'{cells[0][:40]}': write all of them as 1234.5"
+        ]
+    (row, text), *_ = _strays(column, values, 1)
+    return [
+        f"column '{column.name}' is kept as text: {bad} of its {present} cells hold no number "
+        f"('{text[:40]}' in row {row})"
+    ]

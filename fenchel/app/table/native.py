@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fenchel.app.fault import BadData
+from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.table.cells import cells
+from fenchel.app.table.naming import MOST_COLUMNS
 from fenchel.app.table.opening import Input
-from fenchel.app.table.text import MOST_COLUMNS
 from fenchel.data.parquet import pieces, row_groups
 
 _STEP = 2**26  # bytes of rows fetched at a time
@@ -48,22 +48,32 @@ def _damaged(source: Input, error: BaseException) -> BadData:
 class NativeRows:
     """The rows of a file that carries types; nested columns are left out, and named in `notes`."""
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: Input, names: Sequence[str] = ()) -> None:
         self.source = source
         self.notes: list[str] = []
         with _reading(source):
             self._open()
+        self._given = self._renamed(names)
         if len(self._types) > MOST_COLUMNS:
             raise BadData(
                 f"{source.name} has {len(self._types)} columns, more than {MOST_COLUMNS}: "
                 "keep those you need"
             )
         self.names = []
-        for name, kind in self._types.items():
+        for name, kind in zip(self._given, self._types.values(), strict=True):
             if kind.is_nested() or kind in (pl.Object, pl.Binary, pl.Unknown):
                 self.notes.append(f"column '{name}' holds {kind}, not single values: left out")
             else:
                 self.names.append(name)
+
+    def _renamed(self, names: Sequence[str]) -> dict[str, str]:
+        """The names of the columns, each with the one it has in the file."""
+        if names and len(names) != len(self._types):
+            raise BadUsage(
+                f"--names gives {len(names)} names, and {self.source.name} has {len(self._types)} "
+                "columns: give one for each"
+            )
+        return dict(zip(names or self._types, self._types, strict=True))
 
     def _open(self) -> None:
         path = self.source.path
@@ -111,9 +121,13 @@ class NativeRows:
                 yield start, min(most, piece.start + piece.rows - start)
 
     def _fetch(self, names: Sequence[str], start: int, count: int) -> pl.DataFrame:
+        inside = [self._given[name] for name in names]
         if self._array is not None:
-            return _plain(_array_frame(self._array[start : start + count]).select(names))
-        return _plain(self._table.select(names).slice(start, count).collect())
+            frame = _array_frame(self._array[start : start + count]).select(inside)
+        else:
+            frame = self._table.select(inside).slice(start, count).collect()
+        frame.columns = list(names)
+        return plain_frame(frame)
 
 
 def _array_frame(array: Any) -> pl.DataFrame:
@@ -144,7 +158,7 @@ def _array_column(name: str, values: Any) -> pl.Series:
     return pl.Series(name, values.astype(kind.newbyteorder("=")))
 
 
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+def plain_frame(frame: pl.DataFrame) -> pl.DataFrame:
     """Text for names of categories, null for NaN and for text that says missing."""
     columns = []
     for column in frame.iter_columns():

@@ -158,6 +158,8 @@ def _told(name: str, path: Path) -> Input:
             return Input(name, path, format, False)
     if suffix in _SHEETS:
         raise BadData(f"{name} is a spreadsheet, which fenchel does not read: save it as CSV")
+    if head.startswith(b"PK\x03\x04") and _is_workbook(path):
+        raise BadData(f"{name} is an Excel workbook, whatever its name says: save the sheet as CSV")
     for magic, words in _REFUSED.items():
         if head.startswith(magic):
             raise BadData(f"{name} {words}")
@@ -167,3 +169,13 @@ def _told(name: str, path: Path) -> Input:
             f"{name} is no {kind} file, whatever its name says: write it again, or as CSV"
         )
     return Input(name, path, "text", packed)
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether a zip archive holds a spreadsheet: its directory, at the end, names the parts."""
+    with open(path, "rb") as file:
+        begin = file.read(4096)
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - 65536))
+        held = begin + file.read()
+    return any(part in held for part in (b"xl/workbook", b"content.xml", b"[Content_Types].xml"))

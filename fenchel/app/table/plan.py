@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import sparse
 
-from fenchel.app.table.cells import ISO, cells, days, labels_of, numbers, truths
+from fenchel.app.table.cells import ISO, cells, days, labels_of, truths
+from fenchel.app.table.number_format import read_numbers
+from fenchel.app.table.text_features import TextFeatures, is_piece
 
-KINDS = ("number", "truth value", "category", "date", "flag", "dropped")
+KINDS = ("number", "truth value", "category", "date", "text", "flag", "dropped")
 MOST_LEVELS = 30
 _LONGEST_NAME = 80
 _FARTHEST = 1e100  # deviations from the mean: no square of them overflows
@@ -43,7 +46,7 @@ class Surprises:
             example = self.examples["stray", name]
             told.append(
                 f"column '{name}': {_cells(count)} not what the column holds (such as "
-                f"'{example}') count as missing"
+                f"'{example}'), counted as missing"
             )
         for name, count in missing.items():
             told.append(
@@ -54,9 +57,19 @@ class Surprises:
             example = self.examples["unknown", name]
             told.append(
                 f"column '{name}': {_cells(count)} with levels unknown to training (such as "
-                f"'{example}') count as {self.fills[name]}"
+                f"'{example}'), counted as {self.fills[name]}"
             )
         return tuple(told)
+
+
+def without_codes(values: pl.Series, codes: tuple[float, ...]) -> pl.Series:
+    """Numbers, null where they stand for a missing value."""
+    return values.set(values.is_in(list(codes)).fill_null(False), None)
+
+
+def _quoted(gram: str) -> str:
+    """A word in quotes, a group of letters between dots."""
+    return f"…{gram[1:]}…" if is_piece(gram) else f"'{gram}'"
 
 
 def _cells(count: int) -> str:
@@ -68,15 +81,23 @@ class ColumnPlan:
     """How one column of the table becomes columns of the matrix."""
 
     name: str
-    kind: str  # number, truth value, category, date, flag (only whether it is missing), dropped
+    kind: str  # number, truth value, category, date, text, flag (is it missing?), dropped
     center: float = 0.0
     scale: float = 1.0
     fill: float = 0.0  # for what is missing, before scaling
-    levels: tuple[str, ...] = ()  # of a category, the most frequent first
+    levels: tuple[str, ...] = ()  # of a category, the most frequent first; n-grams of a text
     other: bool = False  # a column for all levels that have none of their own
     flag: bool = False  # a column that says where the value is missing
-    written: str | None = None  # how dates are written in text
+    written: str | None = None  # how numbers or dates are written in text
     reason: str = ""  # why it is dropped
+    codes: tuple[float, ...] = ()  # numbers that stand for a missing value
+    clip: tuple[float, float] | None = None  # limits that numbers are brought back to
+    weights: tuple[float, ...] = ()  # of the n-grams of a text
+
+    @property
+    def features(self) -> TextFeatures:
+        """Of a text."""
+        return TextFeatures(self.levels, self.weights)
 
     @property
     def rule(self) -> str:
@@ -87,13 +108,29 @@ class ColumnPlan:
             return "a column that says where it is missing; its values do not differ"
         if self.kind == "category":
             return self._category_rule
+        if self.kind == "text":
+            return self._text_rule
         first = {
             "number": f"less its mean {self.center:.6g}, divided by its deviation {self.scale:.6g}",
             "truth value": "1 for true, 0 for false",
             "date": f"days since 1970-01-01 less {self.center:.6g}, divided by {self.scale:.6g}",
         }[self.kind]
+        if self.codes:
+            listed = " and ".join(f"{code:.15g}" for code in self.codes)
+            first = f"{listed} counted as missing; {first}"
+        if self.clip is not None:
+            first = f"clipped to {self.clip[0]:.6g} to {self.clip[1]:.6g}; {first}"
         flag = ", and a column says where" if self.flag else ""
         return f"{first}; missing filled with {self._fill_words}{flag}"
+
+    @property
+    def _text_rule(self) -> str:
+        words = self.features.words
+        pieces = len(self.levels) - words
+        return (
+            f"{words:,} words and pairs of words and {pieces:,} groups of letters, counted and "
+            "weighted by their rarity (tf-idf); a missing text counts as empty"
+        )
 
     @property
     def _category_rule(self) -> str:
@@ -129,6 +166,8 @@ class ColumnPlan:
             all_levels = [*self.levels, *([pooled] if self.other else [])]
             made = [f"{self.name}={level}" for level in all_levels]
             made = made[1:] if len(made) == 2 else made
+        elif self.kind == "text":
+            made = [f"{self.name}: {_quoted(gram)}" for gram in self.levels]
         elif self.kind != "flag":
             made = [self.name]
         if self.flag:
@@ -144,12 +183,18 @@ class ColumnPlan:
             return [there.is_null().to_numpy()]
         if self.kind == "category":
             return self._one_hot(column, surprises)
+        if self.kind == "text":
+            raise TypeError("the columns of a text are sparse: see `sparse_columns`")
         values = self._parsed(column)
+        if values.null_count() and surprises is not None:
+            self._tell(column, values, surprises)
+        if self.codes:
+            values = without_codes(values, self.codes)
         holes = values.null_count()
         made: Columns = []
-        if holes and surprises is not None:
-            self._tell(column, values, surprises)
         x = (values.fill_null(self.fill) if holes else values).to_numpy()
+        if self.clip is not None:
+            x = np.clip(x, *self.clip)
         with np.errstate(over="ignore"):
             scaled = (x - self.center) / self.scale
         np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
@@ -159,12 +204,29 @@ class ColumnPlan:
             made.append(values.is_null().to_numpy())
         return made
 
+    def values(self, column: pl.Series) -> pl.Series:
+        """The cells of numbers, dates or truth values as numbers, null where missing."""
+        if column.dtype in (pl.Categorical, pl.Enum):
+            column = column.cast(pl.String)
+        found = self._parsed(column)
+        return without_codes(found, self.codes) if self.codes else found
+
+    def labels(self, column: pl.Series) -> pl.Series:
+        """The cells of a category or a text as texts, null where missing."""
+        if column.dtype in (pl.Categorical, pl.Enum):
+            column = column.cast(pl.String)
+        return cells(column) if column.dtype == pl.String else labels_of(column)
+
     def _parsed(self, column: pl.Series) -> pl.Series:
         if self.kind == "date":
             return days(column, self.written or ISO)
         if self.kind == "truth value":
             return truths(column).cast(pl.Float64)
-        return numbers(column)
+        return read_numbers(column, self.written)
+
+    def sparse_columns(self, column: pl.Series) -> sparse.csr_array:
+        """The columns of a text: weights of its n-grams."""
+        return self.features.transform(self.labels(column))
 
     def _tell(self, column: pl.Series, values: pl.Series, surprises: Surprises) -> None:
         held = cells(column) if column.dtype == pl.String else column
@@ -179,7 +241,7 @@ class ColumnPlan:
             surprises.fills[self.name] = self._fill_words
 
     def _one_hot(self, column: pl.Series, surprises: Surprises | None) -> Columns:
-        text = cells(column) if column.dtype == pl.String else labels_of(column)
+        text = self.labels(column)
         places = text.cast(pl.Enum(self.levels), strict=False).to_physical()
         missing = text.is_null()
         if surprises is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
@@ -15,13 +16,29 @@ from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.table.cells import cells, labels_of, numbers
 
 Kind = Literal["two classes", "several classes", "number", "none"]
+# Names that a column to predict goes by, the surest first; separators and case do not count.
 USUAL = (
     *("target", "y", "label", "class", "outcome", "diagnosis", "response", "labels", "classes"),
-    *("species", "survived", "churn", "default"),
+    *("species", "survived", "churn", "churned", "default", "risk", "credit_risk", "fraud"),
+    *("is_fraud", "isfraud", "spam", "is_spam", "attrition", "exited", "readmitted"),
+    *("heart_disease", "loan_status", "default_payment_next_month", "default_payment"),
+    *("target_class", "class_label", "median_house_value", "medv", "saleprice", "sale_price"),
 )
+# Names that speak for a target only where it is customary to put one: the last or first column.
+USUAL_AT_THE_ENDS = (
+    *("num", "quality", "price", "income", "salary", "status", "result", "rating", "grade"),
+    *("sentiment", "category", "type", "cost", "group", "decision", "state"),
+)
+# Names of the class that is looked for: the case, the event, the loss.
 _POSITIVE = frozenset(
-    ("1", "true", "yes", "y", "t", "positive", "pos", "+", "present", "case", "event", "malignant")
+    (
+        *("true", "yes", "y", "t", "positive", "pos", "+", "present", "case", "event"),
+        *("malignant", "bad", "spam", "fraud", "fraudulent", "default", "defaulted", "churn"),
+        *("churned", "sick", "ill", "disease", "diseased", "died", "dead", "failure", "failed"),
+        *("fail", "abnormal", "attack", "anomaly", "defect", "defective", "charged off"),
+    )
 )
+_NEGATIVE_OF_ONE = frozenset(("0", "-1"))  # beside 1; of 1 and 2 neither name says anything
 _MOST_CLASSES = 100
 _MOST_WHOLE = 20  # distinct whole numbers that are still classes
 _LARGEST = 1e100
@@ -32,8 +49,9 @@ _LEAST_WHOLE = 5  # rows that each of them needs
 class Task:
     """The question a table is asked.
 
-    Of two classes the positive one, which stands last, is the one with a conventional name (1,
-    true, yes, positive, case, malignant, …) if just one has, else the rarer.
+    Of two classes the positive one, which stands last, is the one asked for; else the one with a
+    name that says so (1 beside 0 or -1, true, yes, positive, case, bad, …) if just one has; else
+    the rarer. `positive_by` says which of these it was.
     """
 
     kind: Kind
@@ -42,6 +60,7 @@ class Task:
     reason: str = ""
     dropped: int = 0  # rows without a target
     notes: tuple[str, ...] = ()
+    positive_by: str = ""
 
     @property
     def positive(self) -> str | None:
@@ -97,15 +116,21 @@ class Task:
     @classmethod
     def from_dict(cls, given: Any) -> Task:
         """The task of `to_dict`; ValueError for anything else."""
-        if not isinstance(given, dict) or set(given) != {part.name for part in fields(cls)}:
-            raise ValueError("a task has the entries kind, target, classes, reason, dropped, notes")
+        known = {part.name for part in fields(cls)}
+        if (
+            not isinstance(given, dict)
+            or known - set(given) - {"positive_by"}
+            or set(given) - known
+        ):
+            raise ValueError(f"a task has the entries {', '.join(sorted(known))}")
         kind, target, reason = given["kind"], given["target"], given["reason"]
         lists = {name: given[name] for name in ("classes", "notes")}
         for name, held in lists.items():
             if not isinstance(held, list) or not all(isinstance(text, str) for text in held):
                 raise ValueError(f"the {name} of a task are a list of texts")
         classes = tuple(lists["classes"])
-        if kind not in get_args(Kind) or not isinstance(reason, str):
+        positive_by = given.get("positive_by", "")  # files of the first releases have none
+        if kind not in get_args(Kind) or not all(isinstance(t, str) for t in (reason, positive_by)):
             raise ValueError("a task is of two classes, several classes, a number or none")
         if type(given["dropped"]) is not int or given["dropped"] < 0:
             raise ValueError("the dropped rows of a task are counted")
@@ -115,21 +140,27 @@ class Task:
         right = {"two classes": len(classes) == 2, "several classes": len(classes) > 2}
         if not right.get(kind, not classes) or len(set(classes)) < len(classes):
             raise ValueError("the classes of a task do not fit its kind")
-        return cls(kind, target, classes, reason, given["dropped"], tuple(lists["notes"]))
+        notes = tuple(lists["notes"])
+        return cls(kind, target, classes, reason, given["dropped"], notes, positive_by)
 
 
-def find_task(frame: pl.DataFrame, target: str | None = None, kind: Kind | None = None) -> Task:
+def find_task(
+    frame: pl.DataFrame,
+    target: str | None = None,
+    kind: Kind | None = None,
+    positive: str | None = None,
+) -> Task:
     """The task of a table; `kind` overrules what its target looks like.
 
-    Without a target a column with a usual name (target, y, label, class, outcome, …) is taken, and
-    if there is none the task is "none". Two distinct values are two classes. Three or more are
-    classes if they are text (at most 100), truth values, or at most 20 whole numbers of at least 5
-    rows each; other numbers are a number.
+    Without a target a column with a usual name (target, y, label, class, outcome, risk, …) is
+    taken, and if there is none the task is "none". Two distinct values are two classes. Three or
+    more are classes if they are text (at most 100), truth values, or at most 20 whole numbers of at
+    least 5 rows each; other numbers are a number. `positive` names the positive of two classes.
     """
     if kind == "none":
         return Task("none", reason="no target was asked for")
     if target is None:
-        target, how = _usual(frame.columns)
+        target, how = _usual(frame)
         if target is None:
             return Task("none", reason=how)
     else:
@@ -153,12 +184,22 @@ def find_task(frame: pl.DataFrame, target: str | None = None, kind: Kind | None 
     _check_kind(target, found, held, counted)
     notes = [f"{_rows(dropped)} without a target left out"] if dropped else []
     reason = f"{how}; {why}"
+    if positive is not None and found != "two classes":
+        raise BadUsage(
+            f"--positive names one of two classes, and the target '{target}' holds {_what(found)}: "
+            "leave it out"
+        )
     if found == "number":
         return Task("number", target, (), reason, dropped, tuple(notes))
     single = [label for label, count in counted.items() if count == 1]
     for label in single[:3]:
         notes.append(f"the class '{label}' has a single row: nothing can be said about it")
-    return Task(found, target, _ordered(found, counted), reason, dropped, tuple(notes))
+    classes, positive_by = _ordered(found, counted, positive, target)
+    return Task(found, target, classes, reason, dropped, tuple(notes), positive_by)
+
+
+def _what(kind: Kind) -> str:
+    return "numbers" if kind == "number" else kind
 
 
 def _rows(count: int) -> str:
@@ -168,24 +209,68 @@ def _rows(count: int) -> str:
 def near(name: str, known: Sequence[str]) -> str:
     """The remedy for the name of a column that is not there."""
     folded = {other.casefold(): other for other in reversed(known)}
-    found = get_close_matches(name.casefold(), list(folded), 1, 0.6)
+    found = get_close_matches(name.casefold(), list(folded), 1, 0.65)
     if found:
         return f"did you mean '{folded[found[0]]}'?"
     more = f" and {len(known) - 5} more" if len(known) > 5 else ""
     return "it has " + ", ".join(f"'{other}'" for other in known[:5]) + more
 
 
-def _usual(names: Sequence[str]) -> tuple[str | None, str]:
+def _usual(frame: pl.DataFrame) -> tuple[str | None, str]:
+    """The column with a usual name of a target, and why it was taken or none was."""
+    names = frame.columns
     folded: dict[str, str] = {}
     for name in names:
-        folded.setdefault(name.strip().casefold(), name)
-    for usual in USUAL:
-        if usual in folded:
-            return folded[usual], f"the column '{folded[usual]}' has a usual name of a target"
+        folded.setdefault(_normal(name), name)
+    ends = {_normal(name) for name in (names[-1:] + names[:1])}
+    usual = (*USUAL, *(name for name in USUAL_AT_THE_ENDS if name in ends))
+    found = [folded[name] for name in usual if name in folded]
+    if found:
+        varied = [name for name in found if not _is_one(frame[name])]
+        name = (varied or found)[0]
+        return name, f"the column '{name}' has a usual name of a target"
     return None, (
         "no column has a usual name of a target (target, y, label, class, outcome, …): name one "
         "with --target"
     )
+
+
+def _is_one(column: pl.Series) -> bool:
+    """Whether all cells that are not missing are equal."""
+    held = column.drop_nulls()
+    if not len(held) or held.dtype.is_nested():
+        return not len(held)
+    return bool((held == held[0]).all())
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[\s._-]+", "_", name.strip().casefold())
+
+
+def target_candidates(frame: pl.DataFrame, most: int = 4) -> list[tuple[str, str]]:
+    """Columns that look like something to predict, each with the reason, the likeliest first.
+
+    The last column where it holds few values, then the first, then any with a name of
+    `USUAL_AT_THE_ENDS` or of two values.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    last, first = frame.columns[-1], frame.columns[0]
+    for name in frame.columns:
+        values = frame[name].drop_nulls()
+        if values.dtype.is_nested() or values.dtype in (pl.Object, pl.Binary, pl.Date, pl.Datetime):
+            continue
+        distinct = values.n_unique()
+        if distinct < 2 or distinct > 0.5 * len(values):
+            continue
+        few = distinct <= (_MOST_WHOLE if values.dtype != pl.String else 10)
+        place = {last: 0, first: 1}.get(name, 2) if few else 3
+        usual = _normal(name) in USUAL_AT_THE_ENDS
+        if place > 1 and distinct > 2 and not usual:
+            continue
+        words = {0: "the last column, ", 1: "the first column, "}.get(place, "")
+        found[name] = place - 3 * usual, f"{words}{distinct} different values"
+    ranked = sorted(found, key=lambda name: found[name][0])
+    return [(name, found[name][1]) for name in ranked[:most]]
 
 
 def _values(frame: pl.DataFrame, target: str) -> pl.Series:
@@ -203,9 +288,15 @@ def _values(frame: pl.DataFrame, target: str) -> pl.Series:
     if kind.is_integer() or kind in (pl.Boolean, pl.Null):
         return values
     raise BadData(
-        f"the target '{target}' holds {kind}, which is neither a number nor a class: choose "
-        "another column"
+        f"the target '{target}' holds {_kind_words(kind)}, which are neither numbers nor classes: "
+        "choose another column"
     )
+
+
+def _kind_words(kind: Any) -> str:
+    if kind in (pl.Date, pl.Datetime):
+        return "dates"
+    return "lists" if kind.is_nested() else f"values of type {kind}"
 
 
 def _codes(values: pl.Series, classes: Sequence[str]) -> pl.Series:
@@ -257,17 +348,41 @@ def _check_kind(target: str, kind: Kind, held: pl.Series, counted: dict[str, int
         raise BadUsage(f"the target '{target}' holds {len(counted)} values: it has not {kind}")
 
 
-def _ordered(kind: Kind, counted: dict[str, int]) -> tuple[str, ...]:
-    """Numbers by size and text by letters; of two classes the positive one last."""
+def _ordered(
+    kind: Kind, counted: dict[str, int], asked: str | None, target: str
+) -> tuple[tuple[str, ...], str]:
+    """Numbers by size and text by letters; of two classes the positive one last, and why it is."""
     labels = sorted(counted, key=_sort_key)
-    if kind == "two classes":
-        usual = [label for label in labels if label.casefold() in _POSITIVE]
-        if len(usual) == 1:
-            positive = usual[0]
-        else:
-            positive = min(reversed(labels), key=lambda label: counted[label])
-        labels.sort(key=lambda label: label == positive)
-    return tuple(labels)
+    if kind != "two classes":
+        return tuple(labels), ""
+    if asked is not None:
+        positive, why = _asked(asked, labels, target), "as --positive says"
+    elif len(usual := [label for label in labels if _says_positive(label, labels)]) == 1:
+        positive, why = usual[0], "by its name"
+    else:
+        positive = min(reversed(labels), key=lambda label: counted[label])
+        equal = len(set(counted.values())) == 1
+        why = "the last by name of two equally frequent" if equal else "the rarer of the two"
+    return tuple(sorted(labels, key=lambda label: label == positive)), why
+
+
+def _asked(asked: str, labels: Sequence[str], target: str) -> str:
+    """The label that --positive names: to the letter, as a number, or whatever its case."""
+    plain = asked.strip()
+    by_value = [one for one in labels if _sort_key(one)[:2] == _sort_key(plain)[:2] != (True, 0.0)]
+    by_letters = [one for one in labels if one.casefold() == plain.casefold()]
+    if plain in labels:
+        return plain
+    if len(found := by_value or by_letters) == 1:
+        return found[0]
+    listed = " and ".join(f"'{label}'" for label in labels)
+    raise BadUsage(f"--positive '{asked}' is no class of '{target}': it has {listed}")
+
+
+def _says_positive(label: str, labels: Sequence[str]) -> bool:
+    if label == "1":
+        return any(other in _NEGATIVE_OF_ONE for other in labels)
+    return label.casefold() in _POSITIVE
 
 
 def _sort_key(label: str) -> tuple[bool, float, str]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.terminal import say, say_json, stepper
+from fenchel.app.terminal import problem, say, say_json, stepper
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from fenchel.app.table.reading import Reading
     from fenchel.convex.certificate import Certificate
     from fenchel.score.risk import RiskCertificate
 
@@ -29,6 +30,7 @@ _NAMES = ("gap", "error", "false_positive", "false_negative")
 )
 @options.delta
 @options.require
+@options.reading
 @options.as_json
 @options.quiet
 def command(
@@ -37,6 +39,7 @@ def command(
     test: str | None,
     delta: float,
     require: tuple[str, ...],
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -58,7 +61,7 @@ def command(
     held = opened_model(model_file)
     step = stepper(quiet)
     step(f"reading {table}")
-    rows = _Rows(held, table)
+    rows = _Rows(held, table, reading)
     step("certifying")
     stored = vars(held.model).get("certificate_")
     proof, reason = _gap(held.model, *rows.encoded(rows.train))
@@ -68,7 +71,7 @@ def command(
     unseen, of = rows.unseen, table
     if test is not None:
         step(f"reading {test}")
-        unseen, of = _Rows(held, test).test_rows(), test
+        unseen, of = _Rows(held, test, reading).test_rows(), test
     bounds, why = None, "bounds of an error rate are for classes: run 'fenchel score' for numbers"
     if held.task.kind != "number":
         why = "no rows that the model has not seen: give them by --test"
@@ -92,16 +95,20 @@ def command(
 class _Rows:
     """The rows of a table that have a target, in what the model learnt from and what it did not."""
 
-    def __init__(self, held: Any, path: str) -> None:
+    def __init__(self, held: Any, path: str, reading: Reading) -> None:
         from fenchel.app.table.read import read_table
         from fenchel.app.training import of_table
         from fenchel.app.verbs.told import origin_of
 
         self.held = held
-        source = read_table(path, text=held.encoder.text_columns)
+        source = read_table(
+            path, text=held.encoder.text_columns, reading=reading, expected=held.encoder.formats
+        )
+        for line in source.problems:
+            problem(line)
         with of_table(source.name):
             held.encoder.check(source.frame.columns)
-        self.name, self.sha256 = source.name, source.sha256
+        self.name, self.sha256, self.problems = source.name, source.sha256, source.problems
         self.origin = origin_of(held)
         self.is_file = self.origin.get("sha256") == source.sha256
         # A copy in another format has as many rows, and the same objective: the caller will see.
@@ -134,13 +141,15 @@ class _Rows:
 
     def _part(self, frame: pl.DataFrame, share: float, seed: int) -> None:
         """The rows as they were parted for the fit."""
-        from fenchel.app.report.parts import parted
+        from fenchel.app.report.split import Grouping, split_rows
         from fenchel.app.training import asked_task
 
         task = self.held.task
         kind = "number" if task.kind == "number" else "classes"
+        by = Grouping(self.origin.get("groups"), self.origin.get("time"))
         for asked in (None, kind):  # the kind may have been found, or asked for
-            parts = parted(frame, asked_task(frame, task.target, asked), share, seed)
+            again = asked_task(frame, task.target, asked, task.positive)
+            parts = split_rows(frame, again, share, seed, by)
             if (parts.task.kind, parts.task.classes) == (task.kind, task.classes):
                 self.train, self.unseen = parts.frame[parts.train], parts.frame[parts.test]
                 return
@@ -249,6 +258,7 @@ def _document(
         "table": {"name": rows.name, "sha256": rows.sha256, "rows": rows.train.height},
         "fitted_to": rows.origin or None,
         "is_training_table": rows.is_alike,
+        "problems": list(rows.problems),
         "task": task_entry(held.task),
         "certificate": certificate_entry(proof),
         "not_certified": reason or None,

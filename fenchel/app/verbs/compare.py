@@ -11,6 +11,8 @@ from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
     from fenchel.app.report.contest import Contest
+    from fenchel.app.report.split import Grouping
+    from fenchel.app.table.reading import Reading
 
 _NAMES = ("score", "above_baseline", "auc", "accuracy", "r2")
 
@@ -30,10 +32,15 @@ _NAMES = ("score", "above_baseline", "auc", "accuracy", "r2")
     help="Outer folds, each of which judges once. Left out: 5.",
 )
 @options.kind
+@options.positive
+@options.by
 @options.drop
+@options.text
+@options.as_is
 @options.seed
 @options.level
 @options.require
+@options.reading
 @options.as_json
 @options.quiet
 def command(
@@ -42,10 +49,15 @@ def command(
     names: tuple[str, ...],
     folds: int | None,
     kind: str | None,
+    positive: str | None,
+    by: Grouping,
     drop: tuple[str, ...],
+    text: tuple[str, ...],
+    as_is: bool,
     seed: int,
     level: float,
     require: tuple[str, ...],
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -65,12 +77,25 @@ def command(
     from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.models import SCORING
     from fenchel.app.report.contest import contest
-    from fenchel.app.report.parts import effort, sampled
+    from fenchel.app.report.split import effort, sampled
     from fenchel.app.training import check_folds, prepare
 
     bars = parse_bars(require, _NAMES)
     step = stepper(quiet)
-    data = prepare(table, target, kind=kind, drop=drop, seed=seed, least=True, step=step)
+    data = prepare(
+        table,
+        target,
+        kind=kind,
+        positive=positive,
+        by=by,
+        drop=drop,
+        text=text,
+        as_is=as_is,
+        seed=seed,
+        least=True,
+        reading=reading,
+        step=step,
+    )
     if not quiet:
         for line in (*data.source.notes, *data.task.notes, *data.left_out):
             note(line)
@@ -78,12 +103,12 @@ def command(
     if len(rows) < len(data.y) and not quiet:
         note(f"models are compared on a sample of {len(rows)} of {len(data.y)} rows")
     X, y = data.X[rows], data.y[rows]
-    work = effort(len(X), X.shape[1], len(data.task.classes), None)
+    work = effort(len(y), X.shape[1], len(data.task.classes), None)
     if folds is not None:
         work = replace(work, outer=check_folds(data.task, y, folds))
         if work.outer < folds and not quiet:
             note(f"{work.outer} outer folds, not {folds}: no class has rows for more")
-    found = contest(data.task, X, y, names or None, work, seed, step)
+    found = contest(data.task, X, y, names or None, work, seed, step, data.folder.of(rows))
     standings = _standings(found, level)
     best = standings[0]
     scoring = SCORING[data.task.kind]
@@ -166,6 +191,8 @@ def _say(
     say(f"best        {standings[0]['words']}", bold=True)
     value, between, method = estimate_words(standings[0]["score"])
     say(f"{scoring:<12}{value} {between} ({method})", bold=True)
+    if not getattr(above, "low", float(above)) > 0.0:
+        say(f"the best is not shown to be better than a constant at {100 * level:g} %", fg="red")
     near = [row["name"] for row in standings[1:] if _is_tie(row["below_best"])]
     if near:
         say(f"not told apart from it at {100 * level:g} %: {', '.join(near)}")

@@ -10,6 +10,8 @@ from fenchel.app.terminal import note, say, say_json, stepper
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
+    from fenchel.app.report.split import Grouping
+    from fenchel.app.table.reading import Reading
     from fenchel.app.training import Training
 
 
@@ -38,9 +40,14 @@ if TYPE_CHECKING:
     help="Share of the rows to keep apart and judge the model by.",
 )
 @options.kind
+@options.positive
+@options.by
 @options.drop
+@options.text
+@options.as_is
 @options.seed
 @options.level
+@options.reading
 @options.as_json
 @options.quiet
 def command(
@@ -52,21 +59,28 @@ def command(
     out: str | None,
     test_share: float,
     kind: str | None,
+    positive: str | None,
+    by: Grouping,
     drop: tuple[str, ...],
+    text: tuple[str, ...],
+    as_is: bool,
     seed: int,
     level: float,
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Fit a model to TABLE and print the proof of how near it is to its optimum.
 
     Columns are encoded by rules that are learnt from the table and travel in the model file:
-    numbers scaled, categories one-hot, missing values filled and flagged.
+    numbers scaled, categories one-hot, texts by their words, missing values filled and flagged. An
+    unpenalised logistic regression (--set C=inf) gives odds ratios with intervals.
 
     \b
     Examples:
       fenchel fit patients.csv --target diagnosis -o model.fen
       fenchel fit patients.csv --target diagnosis --model svm --set C=0.1
+      fenchel fit patients.csv --target diagnosis --set C=inf
       fenchel fit houses.parquet --target price --model lasso --tune --test-share 0.2
       fenchel fit patients.csv --set 'class_weight={"ill": 5, "well": 1}'
       fenchel fit houses.csv --target price --model quantile --set quantile=0.9
@@ -81,7 +95,20 @@ def command(
     if out is not None:
         check_place(out, (table,), model=True)
     step = stepper(quiet)
-    data = prepare(table, target, kind=kind, drop=drop, test_share=test_share, seed=seed, step=step)
+    data = prepare(
+        table,
+        target,
+        kind=kind,
+        positive=positive,
+        by=by,
+        drop=drop,
+        text=text,
+        as_is=as_is,
+        test_share=test_share,
+        seed=seed,
+        reading=reading,
+        step=step,
+    )
     if not quiet:
         for line in (*data.source.notes, *data.task.notes, *data.left_out):
             note(line)
@@ -96,11 +123,11 @@ def command(
         answers = answers_of(model, data.encoder.transform(data.test))
         judged = metrics(data.task, data.task.codes(data.test), answers, level)
     if out is not None:
-        _save(model, out, data, test_share, seed)
+        _save(model, out, data, test_share, seed, by)
     if as_json:
-        say_json(_document(entry, model, data, judged, out))
+        say_json(_document(entry, model, data, judged, out, level))
         return
-    _verdict(entry, model, data, judged, out)
+    _verdict(entry, model, data, judged, out, level)
 
 
 def _tuned(
@@ -109,7 +136,6 @@ def _tuned(
     """The values of the grid that do best in folds of these rows; what was set stays as it is."""
     from fenchel.app.fault import BadUsage
     from fenchel.app.models import SCORING
-    from fenchel.app.report.parts import splitter_of
     from fenchel.app.training import check_folds, parse_setting
     from fenchel.score.folds.selection import select
 
@@ -126,7 +152,8 @@ def _tuned(
         grid,
         data.X,
         data.y,
-        cv=splitter_of(data.task, folds, seed),
+        cv=data.folder.splitter(folds, seed),
+        groups=data.folder.groups,
         scoring=SCORING[data.task.kind],
         refit=False,
         random_state=seed,
@@ -134,11 +161,17 @@ def _tuned(
     return found.params
 
 
-def _save(model: Any, out: str, data: Training, test_share: float, seed: int) -> None:
+def _save(model: Any, out: str, data: Training, test_share: float, seed: int, by: Grouping) -> None:
+    from fenchel.app.answers import answers_of
     from fenchel.app.modelfile import save
+    from fenchel.app.table.reference import Reference
     from fenchel.app.training import origin
 
-    extra = {"data": origin(data.source, test_share, seed)}
+    reference = Reference.of(data.encoder, data.train, answers_of(model, data.X).single)
+    extra = {
+        "data": origin(data.source, test_share, seed, by),
+        "reference": reference.to_list(),
+    }
     save(model, out, encoder=data.encoder, task=data.task, extra=extra)
 
 
@@ -158,7 +191,12 @@ def _proof(model: Any) -> Any:
 
 
 def _verdict(
-    entry: Any, model: Any, data: Training, judged: dict[str, Any] | None, out: str | None
+    entry: Any,
+    model: Any,
+    data: Training,
+    judged: dict[str, Any] | None,
+    out: str | None,
+    level: float,
 ) -> None:
     from fenchel.app.verbs.told import say_metrics, task_words
 
@@ -169,17 +207,61 @@ def _verdict(
         say(f"judged by {data.test.height} rows kept apart:")
         say_metrics(task, judged, data.task.codes(data.test))
     set_to = ", ".join(f"{name}={value!r}" for name, value in _told(entry, model).items())
-    say(f"model       {entry.words}{f' ({set_to})' if set_to else ''}", bold=True)
+    say(f"model       {_words(entry, model)}{f' ({set_to})' if set_to else ''}", bold=True)
     proof = _proof(model)
     converged = bool(vars(model).get("converged_", False))
     color = "green" if converged else "yellow"
     say(
         f"certificate {proof if proof is not None else 'none: this model proves nothing'}", fg=color
     )
+    _say_intervals(model, data, level)
     zero = not _coefficients(model).any()
     if zero:
         note("every coefficient is 0: weaken the penalty, or let --tune choose its strength")
     say(f"written     {out}" if out is not None else "written     nothing: name a file with -o")
+
+
+def _intervals(model: Any, data: Training, level: float) -> dict[str, Any] | None:
+    """Odds ratios or slopes with intervals, where the model has no penalty; None where it has."""
+    from math import inf
+
+    from fenchel.app.report.unpenalised import unpenalised
+
+    known = model.get_params(deep=False)
+    if type(model).__name__ == "LinearRegression" or (
+        type(model).__name__ == "LogisticRegression" and known["C"] == inf
+    ):
+        return unpenalised(data.task, data.encoder, data.X, data.y, level)
+    return None
+
+
+def _say_intervals(model: Any, data: Training, level: float) -> None:
+    from fenchel.app.report.entries import estimate_of
+    from fenchel.app.terminal import estimate_words, say_rows
+
+    found = _intervals(model, data, level)
+    if found is None:
+        return
+    if "reason" in found:
+        note(f"no intervals of the coefficients: {found['reason']}")
+        return
+    rows = []
+    for one in found["columns"]:
+        value, between, _ = estimate_words(estimate_of(one["estimate"]))
+        rows.append((one["column"], one["unit"], value, between, f"{one['p_value']:.2g}"))
+    head = ("column", "for", found["kind"], f"{100 * level:g} % interval", "p-value")
+    say_rows(head, rows, (2, 4))
+    if found["method"] != "Wald":
+        note("intervals allow for residuals of unequal spread (HC3)")
+
+
+def _words(entry: Any, model: Any) -> str:
+    """What the model is, with the penalty that it has."""
+    from math import inf
+
+    known = model.get_params(deep=False)
+    words = str(entry.words)
+    return words.replace("L2 penalty", "no penalty") if known.get("C") == inf else words
 
 
 def _coefficients(model: Any) -> Any:
@@ -189,7 +271,12 @@ def _coefficients(model: Any) -> Any:
 
 
 def _document(
-    entry: Any, model: Any, data: Training, judged: dict[str, Any] | None, out: str | None
+    entry: Any,
+    model: Any,
+    data: Training,
+    judged: dict[str, Any] | None,
+    out: str | None,
+    level: float,
 ) -> dict[str, Any]:
     from fenchel.app.verbs.told import certificate_entry, source_entry, task_entry
 
@@ -214,6 +301,7 @@ def _document(
         },
         "coefficients": coefficients,
         "intercept": vars(model).get("intercept_"),
+        "intervals": _intervals(model, data, level),
         "certificate": certificate_entry(_proof(model)),
         "converged": bool(vars(model).get("converged_", False)),
         "test_rows": None if data.test is None else data.test.height,

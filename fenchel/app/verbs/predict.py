@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from fenchel.app.terminal import note, say, say_json, stepper, tell, warn
+from fenchel.app.terminal import note, problem, say, say_json, stepper, tell, warn
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from fenchel.app.modelfile import ModelFile
     from fenchel.app.table.plan import Surprises
+    from fenchel.app.table.read import TableReader
+    from fenchel.app.table.reading import Reading
 
 
 @click.command()
@@ -34,10 +37,17 @@ if TYPE_CHECKING:
     metavar="COLUMNS",
     help="Columns of TABLE to copy, separated by commas; may be repeated.",
 )
+@options.reading
 @options.as_json
 @options.quiet
 def command(
-    model_file: str, table: str, out: str, keep: tuple[str, ...], as_json: bool, quiet: bool
+    model_file: str,
+    table: str,
+    out: str,
+    keep: tuple[str, ...],
+    reading: Reading,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Predict every row of TABLE, a table of any size, in bounded memory.
 
@@ -54,34 +64,41 @@ def command(
     from fenchel.app.fault import BadUsage
     from fenchel.app.place import check_place
     from fenchel.app.table.encode import Surprises
+    from fenchel.app.table.reference import COMPARED, moved_sentences
     from fenchel.app.table.write import PredictionWriter
+    from fenchel.app.verbs.score import reference_of
     from fenchel.app.verbs.told import opened_model
 
     if as_json and out == "-":
         raise BadUsage("--json and the predictions both go to standard output: name a file with -o")
     check_place(out, (table, model_file))
     held = opened_model(model_file)
-    there = _columns_of(table)
-    copied = tuple(dict.fromkeys(part for text in keep for part in _names(text, there)))
     made = prediction_columns(held.task, held.model)
-    for name in copied:
-        if name in made:
-            raise BadUsage(f"--keep '{name}' is the name of a column of predictions: rename it")
-    step = stepper(quiet)
-    step(f"predicting {table}")
     surprises = Surprises()
+    reference = reference_of(held)
     told: list[str] = []
     counted: Counter[str] = Counter()
-    with PredictionWriter(out) as writer:
-        for batch in needed_rows(held, table, copied, told):
-            answers = answers_of(held.model, held.encoder.transform(batch, surprises))
-            frame = prediction_frame(held.task, held.model, answers)
-            if held.task.classes:
-                counts = frame["prediction"].value_counts()
-                counted.update(dict(counts.iter_rows()))
-            writer.write(batch.select(copied).hstack(frame) if copied else frame)
+    stepper(quiet)(f"predicting {table}")
+    with opened_rows(held, table, reading) as rows:
+        copied = tuple(dict.fromkeys(part for text in keep for part in _names(text, rows.names)))
+        for name in copied:
+            if name in made:
+                raise BadUsage(f"--keep '{name}' is the name of a column of predictions: rename it")
+        with PredictionWriter(out) as writer:
+            for batch in needed_rows(held, rows, copied, told):
+                answers = answers_of(held.model, held.encoder.transform(batch, surprises))
+                if reference is not None and writer.rows < COMPARED:
+                    reference.add(held.encoder, batch, answers.single)
+                frame = prediction_frame(held.task, held.model, answers)
+                if held.task.classes:
+                    counts = frame["prediction"].value_counts()
+                    counted.update(dict(counts.iter_rows()))
+                writer.write(batch.select(copied).hstack(frame) if copied else frame)
     told += surprises.sentences()
     tell_notes(told, surprises, quiet)
+    moved = moved_sentences([] if reference is None else reference.drift())
+    for line in moved:
+        warn(line)
     where = "standard output" if out == "-" else out
     if as_json:
         say_json(
@@ -94,6 +111,8 @@ def command(
                 "columns": [*copied, *made],
                 "predicted": {name: counted[name] for name in held.task.classes} or None,
                 "notes": told,
+                "moved": list(moved),
+                "problems": list(rows.problems),
             }
         )
     elif out != "-":
@@ -112,50 +131,35 @@ def tell_notes(told: list[str], surprises: Surprises, quiet: bool) -> None:
             note(line)
 
 
-def _columns_of(table: str) -> list[str]:
-    from pathlib import Path
-
-    from fenchel.app.table.read import column_names
-
-    return list(column_names(table)) if table != "-" and Path(table).is_file() else []
-
-
-def _names(text: str, there: list[str]) -> list[str]:
+def _names(text: str, there: Sequence[str]) -> tuple[str, ...]:
     """A column of that name, or names between commas; one with a comma stands between quotes."""
-    import csv
+    return (text,) if text in there else options.separated(text)
 
-    if text in there:
-        return [text]
 
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+@contextmanager
+def opened_rows(held: ModelFile, table: str, reading: Reading) -> Iterator[TableReader]:
+    """A table opened for a model, whose columns it is expected to have; its problems are told."""
+    from fenchel.app.table.number_format import PLAIN
+    from fenchel.app.table.read import open_table
+
+    assert held.encoder is not None and held.task is not None
+    expected, target = held.encoder.formats, held.task.target
+    if held.task.kind == "number" and not expected.get(target):
+        expected[target] = PLAIN
+    with open_table(table, reading=reading, expected=expected, target=target) as rows:
+        for line in rows.problems:
+            problem(line)
+        yield rows
 
 
 def needed_rows(
-    held: ModelFile, table: str, more: tuple[str, ...], told: list[str]
+    held: ModelFile, rows: TableReader, more: Sequence[str], told: list[str]
 ) -> Iterator[pl.DataFrame]:
-    """The rows of a table with the columns that the model needs and `more`, in batches.
-
-    A pipe is read once, so that its columns are looked at when they come.
-    """
-    from fenchel.app.fault import BadData
-    from fenchel.app.table.read import batches
-    from fenchel.app.table.task import near
+    """The rows of a table with the columns that the model needs and `more`, in batches."""
     from fenchel.app.training import of_table
 
     assert held.encoder is not None
-    wanted: list[str] | None = None
-    name = "standard input" if table == "-" else table
-    there = _columns_of(table)
-    if there:
-        with of_table(name):
-            told += held.encoder.check(there)
-        wanted = list(dict.fromkeys([*held.encoder.columns, *more]))
-    for number, batch in enumerate(batches(table, wanted)):
-        if wanted is None and number == 0:
-            with of_table(name):
-                told += held.encoder.check(batch.columns)
-                for column in more:
-                    if column not in batch.columns:
-                        remedy = near(column, batch.columns)
-                        raise BadData(f"the table has no column '{column}': {remedy}")
-        yield batch
+    with of_table(rows.name):
+        told += held.encoder.check(rows.names)
+    yield from rows.batches(list(dict.fromkeys([*held.encoder.columns, *more])))
+    told += rows.notes

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fenchel.app.terminal import note, say, say_json, stepper
+from fenchel.app.terminal import note, problem, say, say_json, stepper
 from fenchel.app.verbs import options
 
 if TYPE_CHECKING:
     from fenchel.app.report.build import Report
+    from fenchel.app.report.split import Grouping
     from fenchel.app.table.read import Source
+    from fenchel.app.table.reading import Reading
 
 _BOUNDS = ("gap", "error", "false_positive", "false_negative")
 
@@ -19,6 +21,9 @@ _BOUNDS = ("gap", "error", "false_positive", "false_negative")
 @click.command()
 @click.argument("table", metavar="[TABLE]", required=False)
 @options.target
+@click.option("--no-target", is_flag=True, help="Predict nothing: look for clusters and axes.")
+@options.positive
+@options.by
 @click.option(
     "--out",
     "-o",
@@ -45,6 +50,8 @@ _BOUNDS = ("gap", "error", "false_positive", "false_negative")
 @options.delta
 @options.level
 @options.drop
+@options.text
+@options.as_is
 @options.model(
     "--model",
     "models",
@@ -52,9 +59,15 @@ _BOUNDS = ("gap", "error", "false_positive", "false_negative")
     help="A model to compare; may be repeated. Left out: all that fit the task.",
 )
 @options.kind
+@click.option(
+    "--challenger/--no-challenger",
+    default=True,
+    help="Whether gradient-boosted trees are fitted beside the models, as a yardstick.",
+)
 @click.option("--show-rows", is_flag=True, help="Let the report show rows of the table.")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.require
+@options.reading
 @options.as_json
 @options.quiet
 @click.pass_obj
@@ -62,6 +75,9 @@ def command(
     args: list[str] | None,
     table: str | None,
     target: str | None,
+    no_target: bool,
+    positive: str | None,
+    by: Grouping,
     out: str,
     test_share: float,
     seed: int,
@@ -71,25 +87,31 @@ def command(
     delta: float,
     level: float,
     drop: tuple[str, ...],
+    text: tuple[str, ...],
+    as_is: bool,
     models: tuple[str, ...],
     kind: str | None,
+    challenger: bool,
     show_rows: bool,
     opens: bool,
     require: tuple[str, ...],
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Study TABLE and write one HTML file, the model and every number.
 
     Finds the task, profiles and encodes the columns, locks a test part away, compares the models
-    that fit by nested cross-validation, fits the best and judges it once. Where no column is the
-    target: clusters and principal axes, with the place of every row in a CSV file instead of a
-    model. Without TABLE: data about breast cancer that comes with scikit-learn.
+    that fit by nested cross-validation, fits the best and judges it once, beside a constant and
+    beside gradient-boosted trees. Where no column is the target: clusters and principal axes, with
+    the place of every row in a CSV file instead of a model. Without TABLE: data about breast cancer
+    that comes with scikit-learn.
 
     \b
     Examples:
       fenchel report
-      fenchel report patients.csv --target diagnosis --cost-fn 10
+      fenchel report patients.csv --target diagnosis --positive ill --cost-fn 10
+      fenchel report visits.csv --target outcome --groups patient
       fenchel report sales.parquet --target amount --out sales.html --open
       fenchel report patients.csv --require "auc.low>=0.9" --json > numbers.json
     """
@@ -106,20 +128,27 @@ def command(
     bars = parse_bars(require, tuple(dict.fromkeys((*names, *_BOUNDS))))
     _check_out(out, table)
     step = stepper(quiet)
-    source = _source(table, step)
+    source = _source(table, reading, text, step)
+    for line in source.problems:
+        problem(line)
+    if no_target and (target is not None or kind is not None):
+        raise BadUsage("--no-target predicts nothing: leave out --target and --as")
     if bars and kind is None:
         seen = source.frame.drop(list(drop), strict=False)
-        if find_task(seen, target).kind == "none":
+        if no_target or find_task(seen, target).kind == "none":
             raise BadUsage(
                 f"--require {require[0]!r} is a bar for a model, and the table has no target: name "
                 "its column by --target"
             )
     with of_table(source.name):
         found = None if kind is None else asked_task(source.frame, target, kind).kind
+        found = "none" if no_target else found
         report = build(
             source,
             Options(
                 target=target,
+                positive=positive,
+                by=by,
                 kind=found,
                 test_share=test_share,
                 seed=seed,
@@ -129,6 +158,9 @@ def command(
                 delta=delta,
                 level=level,
                 drop=drop,
+                text=text,
+                as_is=as_is,
+                challenger=challenger,
                 show_rows=show_rows,
                 models=models or None,
                 command=shlex.join(["fenchel", *(args or ["report"])]),
@@ -171,14 +203,14 @@ def _check_out(out: str, table: str | None) -> None:
             check_place(str(path), (table,), model=path == model)
 
 
-def _source(table: str | None, step: Any) -> Source:
+def _source(table: str | None, reading: Reading, text: tuple[str, ...], step: Any) -> Source:
     from fenchel.app.table.read import bundled, read_table
 
     if table is None:
         step("reading the bundled data")
         return bundled()
     step(f"reading {table}")
-    return read_table(table)
+    return read_table(table, text=text, reading=reading)
 
 
 def _results(report: Report) -> dict[str, Any]:

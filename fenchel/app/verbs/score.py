@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fenchel.app.metrics import Tally
     from fenchel.app.modelfile import ModelFile
     from fenchel.app.table.plan import Surprises
+    from fenchel.app.table.read import TableReader
+    from fenchel.app.table.reading import Reading
+    from fenchel.app.table.reference import Reference
 
 
 @click.command()
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 @options.table
 @options.level
 @options.require
+@options.reading
 @options.as_json
 @options.quiet
 def command(
@@ -27,6 +31,7 @@ def command(
     table: str,
     level: float,
     require: tuple[str, ...],
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -34,7 +39,8 @@ def command(
 
     The table is read in batches; of each row only its class and one or two numbers are kept. Rows
     without a target are left out and counted. Numbers are honest for rows that the model was not
-    fitted to.
+    fitted to. Columns whose distribution has moved since training are named, with their population
+    stability index.
 
     \b
     Examples:
@@ -44,7 +50,8 @@ def command(
     from fenchel.app.bars import bar_entries, check_bars, parse_bars
     from fenchel.app.metrics import NAMES
     from fenchel.app.table.encode import Surprises
-    from fenchel.app.verbs.predict import tell_notes
+    from fenchel.app.table.reference import drift_sentences
+    from fenchel.app.verbs.predict import opened_rows, tell_notes
     from fenchel.app.verbs.told import (
         is_training_table,
         opened_model,
@@ -60,8 +67,12 @@ def command(
     if is_training_table(held, table):
         told.append(f"the model was fitted to {table}: these numbers flatter it")
     surprises = Surprises()
-    tally, left_out = gathered(held, table, told, surprises, stepper(quiet))
+    reference = reference_of(held)
+    stepper(quiet)(f"judging by {table}")
+    with opened_rows(held, table, reading) as rows:
+        tally, left_out = gathered(held, rows, told, surprises, reference)
     judged = tally.metrics(level)
+    drift = [] if reference is None else reference.drift()
     tell_notes(told, surprises, quiet)
     if as_json:
         say_json(
@@ -73,7 +84,12 @@ def command(
                 "rows": tally.rows,
                 "rows_without_target": left_out,
                 "metrics": judged,
+                "drift": [
+                    {"column": name, "psi": one.value, "p_value": one.p_value}
+                    for name, one in drift
+                ],
                 "notes": told,
+                "problems": list(rows.problems),
                 "bars": bar_entries(bars, judged),
             }
         )
@@ -82,29 +98,54 @@ def command(
         true = tally.column("true")
         assert true is not None
         say_metrics(held.task, judged, true)
+        for line in drift_sentences(drift):
+            say(line)
     check_bars(bars, judged)
 
 
+def reference_of(held: ModelFile) -> Reference | None:
+    """The distribution of the training rows, where the model file keeps it."""
+    from fenchel.app.fault import ModelFileError
+    from fenchel.app.table.reference import Reference
+
+    kept = (held.manifest.get("extra") or {}).get("reference")
+    if not kept or held.encoder is None:
+        return None
+    try:
+        return Reference.from_list(kept, held.encoder)
+    except ValueError as error:
+        raise ModelFileError(f"the model file cannot be used: {error}") from None
+
+
 def gathered(
-    held: ModelFile, table: str, told: list[str], surprises: Surprises, step: Any
+    held: ModelFile,
+    rows: TableReader,
+    told: list[str],
+    surprises: Surprises,
+    reference: Reference | None = None,
 ) -> tuple[Tally, int]:
-    """What is to be known of the rows of a table, and how many have no target."""
+    """What is to be known of the rows of a table, and how many have no target.
+
+    The rows are counted into `reference`, where there is one.
+    """
     from fenchel.app.answers import answers_of
     from fenchel.app.metrics import Tally
     from fenchel.app.training import of_table
     from fenchel.app.verbs.predict import needed_rows
 
     assert held.task is not None and held.encoder is not None
-    step(f"judging by {table}")
     task, tally = held.task, Tally(held.task)
     seen = 0
-    for batch in needed_rows(held, table, (task.target,), told):
-        with of_table(table, seen + 1):
-            rows = task.judged(batch)
-        if rows.height:
-            with of_table(table, seen + 1):
-                y = task.codes(rows)
-            tally.add(y, answers_of(held.model, held.encoder.transform(rows, surprises)))
+    for batch in needed_rows(held, rows, (task.target,), told):
+        with of_table(rows.name, seen + 1):
+            judged = task.judged(batch)
+        if judged.height:
+            with of_table(rows.name, seen + 1):
+                y = task.codes(judged)
+            answers = answers_of(held.model, held.encoder.transform(judged, surprises))
+            tally.add(y, answers)
+            if reference is not None:
+                reference.add(held.encoder, judged, answers.single)
         seen += batch.height
     told += surprises.sentences()
     left_out = seen - tally.rows

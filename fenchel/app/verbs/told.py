@@ -33,6 +33,7 @@ def source_entry(source: Source) -> dict[str, Any]:
         "rows": source.frame.height,
         "columns": source.frame.width,
         "notes": list(source.notes),
+        "problems": list(source.problems),
     }
 
 
@@ -58,11 +59,12 @@ def say_metrics(task: Task, judged: dict[str, Any], y: NDArray[Any]) -> None:
     for name, found in judged.items():
         value, between, method = estimate_words(found)
         if between:  # the method in short; all of it is in the JSON
-            method = method.partition(",")[0]
+            method = method.split(", ")[0]
         beside = f"{constant[name]:.4g}" if name in constant else ""
         rows.append((name, value, between, beside, method))
     level = next((100 * getattr(one, "level", 0.95) for one in judged.values()), 95)
-    say_rows(("metric", "value", f"{level:g} % interval", "constant", "interval by"), rows, (1, 3))
+    head = ("metric", "value", f"{level:g} % interval", "constant of these rows", "interval by")
+    say_rows(head, rows, (1, 3))
 
 
 def opened_model(path: str) -> Any:

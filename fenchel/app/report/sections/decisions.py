@@ -50,7 +50,7 @@ def decisions_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
 
 def _slider(numbers: Numbers) -> Markup:
     held = numbers["decisions"]
-    rows = held["table"]["columns"]["threshold"]
+    rows = [value for value in held["table"]["columns"]["threshold"] if value is not None]
     jumps = [
         tag("button", row["name"], type="button", data_threshold=repr(row["threshold"]))
         for row in held["marked"]
@@ -82,10 +82,17 @@ def _slider(numbers: Numbers) -> Markup:
                 "input",
                 type="range",
                 id="threshold-range",
-                min="0",
-                max=str(len(rows) - 1),
-                step="1",
+                min=repr(min(rows)),
+                max=repr(max(rows)),
+                step="any",
                 aria_label="Threshold",
+            ),
+            tag(
+                "span",
+                tag("span", number(min(rows), 4)),
+                tag("span", number(max(rows), 4)),
+                class_="ends-of-scale",
+                aria_hidden="true",
             ),
             class_="slider-row",
         ),

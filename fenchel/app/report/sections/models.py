@@ -21,6 +21,7 @@ from fenchel.show.words import number
 
 Numbers = dict[str, Any]
 MOST_COEFFICIENTS = 40
+MOST_COLUMNS = 60
 
 
 def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
@@ -30,6 +31,11 @@ def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     rows = [_contestant(one, held) for one in held["models"]]
     base = held["baseline"]
     rows.append([f"constant: {base['words']}", value_of(base["score"]), "", "", *([""] * 5)])
+    trees = numbers["challenger"]
+    if trees is not None:
+        words = f"challenger: {trees['words']}, which are never chosen"
+        below = value_of(trees["below_chosen"])
+        rows.append([words, value_of(trees["score"]), "", below, *([""] * 5)])
     header = [
         "model",
         f"mean {metric}",
@@ -44,11 +50,12 @@ def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     sampled = ""
     if held["rows"] < numbers["rows"]["training"]:
         sampled = f" They were compared on {held['rows']:,} training rows drawn at random."
+    name = next(one["words"] for one in held["models"] if one["name"] == held["chosen"])
     lead = (
-        f"Every model chose its parameters by {held['inner_folds']} folds inside each of {folds} "
-        "outer folds of the training part, and was judged on rows that took no part in either. "
-        "Intervals know that folds overlap (corrected resampled t). The first model of the list "
-        f"within one standard error of the best was chosen.{sampled}"
+        f"Nested cross-validation: every model chose its parameters by {held['inner_folds']} inner "
+        f"folds within each of {folds} outer folds of the training rows, and was judged on rows "
+        "that took no part in either. Intervals allow for overlapping folds (corrected resampled "
+        f"t). Chosen: {name.partition(':')[0]}, because {held['rule']}.{sampled}"
     )
     each = [
         [named(one["words"], 60), *(number(score, 4) for score in one["folds"])]
@@ -108,14 +115,17 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
         "model",
         "The chosen model",
         grid(
+            figure("importance", figures),
             figure("coefficients", figures),
-            figure("path", figures),
             figure("validation_curve", figures),
+            figure("path", figures),
             figure("learning_curve", figures),
             figure("boundary", figures),
         ),
         why,
+        _unpenalised(numbers),
         _coefficients(numbers),
+        _importance(held["importance"]),
         _curves(held),
         folded(
             "All parameters",
@@ -129,7 +139,7 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
         lead=f"{capital(held['words'])}, fitted to all {numbers['rows']['training']:,} training "
         "rows"
         + (
-            f"; its parameters were chosen by {held['chosen_by']}."
+            f"; its parameters were chosen by cross-validated {held['chosen_by']}."
             if held["chosen_params"]
             else "."
         ),
@@ -148,29 +158,74 @@ def _coefficients(numbers: Numbers) -> Markup:
             [
                 named(one["column"], 60),
                 *([named(one["for"], 30)] if several else []),
+                one["effect"],
                 number(one["scaled"]["value"], 4),
                 f"{number(one['fold_low'], 3)} to {number(one['fold_high'], 3)}",
-                number(one["unscaled"]["value"], 4),
-                number(one["scale"], 4),
+                number(one["unscaled"]["value"], 4) if one["scale"] != 1.0 else "",
             ]
         )
     header = [
         "column",
         *(["class"] if several else []),
-        "per deviation",
+        "effect of",
+        "coefficient",
         "range over the folds",
-        "per unit of the table",
-        "deviation",
+        "per unit of the column",
     ]
     reason = held[0]["scaled"]["reason"]
-    note = f"No intervals: {reason}; the range over the folds shows how firm a coefficient is."
+    note = f"No intervals: {reason}. The range over the folds shows how stable a coefficient is."
     if zero:
         note += f" {zero} of {len(held)} coefficients are zero."
     more = f", the {len(rows)} largest of {len(held)}" if len(held) > len(rows) else ""
     return folded(
         f"Coefficients, scaled and unscaled{more}",
-        table("Coefficients", header, rows, left=(0, 1) if several else (0,)),
+        table("Coefficients", header, rows, left=(0, 1, 2) if several else (0, 1)),
         tag("p", note, class_="why"),
+    )
+
+
+def _unpenalised(numbers: Numbers) -> Markup | None:
+    """Odds ratios or slopes with intervals, from the fit without a penalty; or why not."""
+    held = numbers["model"]["unpenalised"]
+    kind = {"two classes": "Odds ratios", "number": "Slopes"}.get(numbers["task"]["kind"])
+    if kind is None:
+        return None
+    if "reason" in held:
+        return tag("p", f"{kind} with intervals are not given: {held['reason']}.", class_="why")
+    rows = [
+        [
+            named(one["column"], 60),
+            one["unit"],
+            value_of(one["estimate"]),
+            "< 0.0001" if one["p_value"] < 1e-4 else number(one["p_value"], 2),
+        ]
+        for one in held["columns"]
+    ]
+    header = ["column", "for", kind.lower()[:-1], "p-value"]
+    note = (
+        f"The same columns fitted to the training rows without a penalty ({held['method']} "
+        "intervals, each by itself): a penalised coefficient is drawn towards zero by an unknown "
+        "amount, and no interval around it has a known coverage."
+    )
+    return folded(
+        f"{kind} with intervals",
+        table(f"{kind} of the unpenalised fit", header, rows, left=(0, 1)),
+        tag("p", note, class_="why"),
+    )
+
+
+def _importance(held: dict[str, Any]) -> Markup:
+    rows = [
+        [named(one["column"], 60), value_of(one["rise"])] for one in held["columns"][:MOST_COLUMNS]
+    ]
+    return folded(
+        "Permutation importance in numbers",
+        table(
+            f"Increase of the {held['loss']} on {held['rows']:,} test rows when the column is "
+            "shuffled",
+            ["column", "increase"],
+            rows,
+        ),
     )
 
 
@@ -184,17 +239,23 @@ def _curves(held: dict[str, Any]) -> list[Markup]:
                 curve["values"], curve["test"], curve["training"], strict=True
             )
         ]
-        header = [curve["parameter"], "rows left out", "rows fitted"]
+        header = [curve["parameter"], "validation rows", "training rows"]
         found.append(
-            folded("Validation curve in numbers", table("Scores along a parameter", header, rows))
+            folded(
+                "Validation curve in numbers",
+                table(f"{capital(curve['metric'])} for each value", header, rows),
+            )
         )
     curve = held["learning_curve"]
     rows = [
         [f"{size:,}", value_of(test), value_of(train)]
         for size, test, train in zip(curve["rows"], curve["test"], curve["training"], strict=True)
     ]
-    header = ["training rows", "rows left out", "rows fitted"]
+    header = ["number of training rows", "validation rows", "training rows"]
     found.append(
-        folded("Learning curve in numbers", table("Scores along the rows", header, rows, left=()))
+        folded(
+            "Learning curve in numbers",
+            table("Scores for each number of rows", header, rows, left=()),
+        )
     )
     return found

@@ -12,12 +12,12 @@ from fenchel.app.report.layout import (
     grid,
     placed,
     section,
-    shared,
     table,
     timed,
 )
 from fenchel.app.report.markup import Markup, tag
 from fenchel.app.report.verdict import certificate_line
+from fenchel.data.rounding import UP, percent
 from fenchel.show.words import number
 
 Numbers = dict[str, Any]
@@ -36,7 +36,7 @@ def proof_section(
     rank = f", rank {condition['rank']} of {held['columns']}" if "rank" in condition else ""
     rows = [
         ["objective reached", f"{held['objective']:.12g}", f"{again['objective']:.12g}"],
-        ["no model has less than", _bound(held), _bound(again)],
+        ["lower bound of the objective", _bound(held), _bound(again)],
         ["gap", _gap(held["gap"]), _gap(again["gap"])],
         ["relative gap", _gap(held["relative_gap"]), _gap(again["relative_gap"])],
         ["kind of proof", held["kind"], again["kind"]],
@@ -67,16 +67,15 @@ def proof_section(
     return section(
         "proof",
         "Proof",
-        grid(
-            table("Certificate", ["", "by the solver", "recomputed"], rows),
-            table("The run", ["", ""], run),
-        ),
-        grid(
-            figure("convergence", figures),
-            *(placed(key, one) for key, one in moving.items()),
-        ),
+        table("Certificate", ["", "by the solver", "recomputed"], rows),
+        _risk(numbers),
         folded(
-            "Every step in numbers",
+            "The solver: its run and its convergence",
+            table("The run", ["", ""], run),
+            grid(
+                figure("convergence", figures),
+                *(placed(key, one) for key, one in moving.items()),
+            ),
             table(
                 "Objective and bound after each step",
                 ["step", "objective", "bound", "relative gap", "kind"],
@@ -84,9 +83,9 @@ def proof_section(
                 left=(),
             ),
         ),
-        _risk(numbers),
-        lead=capital(said) + ". Recomputed: the same from the fitted coefficients "
-        "alone, by another path.",
+        lead=capital(said) + ". The column 'recomputed' has the same numbers, computed again from "
+        "the fitted coefficients alone. A certificate is a statement about the computation: no "
+        "other coefficients of this model have an objective lower by more than the gap.",
     )
 
 
@@ -111,14 +110,14 @@ def _risk(numbers: Numbers) -> list[Any]:
         [
             words[key],
             f"{one['errors']} of {one['rows']}",
-            shared(one),
+            f"{percent(one['value'])}, at most {percent(one['high'], UP)}",
             f"{100 * one['level']:g} %",
         ]
         for key, one in held["bounds"].items()
     ]
     sentences = [tag("li", sentence) for sentence in held["sentences"]]
     return [
-        tag("h3", "Risk on new rows"),
-        table("Bounds of the error", ["", "test rows", "rate and bound", "holds with"], rows),
+        tag("h3", "Error on new rows"),
+        table("Bounds of the error", ["", "test rows", "rate, upper bound", "confidence"], rows),
         folded("The same in words, with what it assumes", tag("ul", sentences)),
     ]

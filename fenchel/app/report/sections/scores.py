@@ -23,7 +23,7 @@ from fenchel.show.words import number, percent
 
 Numbers = dict[str, Any]
 SHOWN = 12  # groups of rows on the page
-UNBOUNDED = ("log_loss", "mae", "rmse", "bias")
+UNBOUNDED = ("log_loss", "mae", "rmse", "bias", "calibration_slope", "calibration_intercept")
 
 
 def scores_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
@@ -40,13 +40,15 @@ def scores_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     ]
     whole = table(
         f"Metrics on {numbers['rows']['test']:,} test rows. Dot and bar: the model and its "
-        "interval; orange line: the constant",
+        "interval; orange line: a constant prediction",
         ["metric", "model", "", "constant", "interval of the model"],
         rows,
         left=(0, 2, 4),
         label="Metrics",
     )
-    own = "" if numbers["task"]["kind"] == "number" else " Decisions are the model's own."
+    own = ""
+    if numbers["task"]["kind"] != "number":
+        own = " Where a metric needs a decision, it is that of the model itself."
     return section(
         "scores",
         "Test scores",
@@ -60,7 +62,8 @@ def scores_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
         ),
         _calibration(numbers),
         _residuals(numbers),
-        lead=f"These rows were locked away and judged once, after everything had been chosen.{own}",
+        lead="The test rows were locked away and used once, after everything had been chosen."
+        f"{own}",
     )
 
 
@@ -71,8 +74,8 @@ def _picture(one: dict[str, Any]) -> Markup:
     low, high = 0.0, 1.0
     if one["key"] in UNBOUNDED:
         ends = [end for end in _ends(model) + _ends(one["baseline"]) if end is not None]
-        low, high = min(0.0, *ends), max(ends)
-    elif one["key"] in ("mcc", "r2"):
+        low, high = min(0.0, *ends), max(0.0, *ends)
+    elif one["key"] in ("gini", "mcc", "r2"):
         low = min(0.0, *(end for end in _ends(model) if end is not None))
     return strip(model, low, high, constant)
 
@@ -96,7 +99,7 @@ def _classes(numbers: Numbers) -> Markup | None:
         ]
         for one in held
     ]
-    header = ["class", "rows", "put into it", "recall", "precision", "AUC against the rest"]
+    header = ["class", "rows", "predicted", "recall", "precision", "AUC against the rest"]
     return table("Each class on the test rows", header, rows)
 
 
@@ -142,10 +145,10 @@ def errors_section(numbers: Numbers) -> Markup:
     what = "mean absolute error" if kind == "number" else "error rate"
     rows = [
         [
-            joined([named(one["column"], 40), " = ", named(one["group"], 40)]),
+            joined([named(one["column"], 40), _of(one["group"]), named(one["group"], 60)]),
             one["rows"],
             value_of(one["error"]) if kind == "number" else shared(one["error"]),
-            "above all rows" if one["worse"] else "",
+            "above that of all rows" if one["worse"] else "",
         ]
         for one in numbers["subgroups"][:SHOWN]
     ]
@@ -158,10 +161,15 @@ def errors_section(numbers: Numbers) -> Markup:
         "errors",
         "Errors",
         groups,
-        tag("h3", "Rows with the largest error"),
+        tag("h3", "Test rows with the largest error"),
         _worst(numbers),
-        lead="The intervals of the groups are wide enough to hold all at once.",
+        lead="The intervals of the groups hold simultaneously.",
     )
+
+
+def _of(group: str) -> str:
+    """Between a column and a group of it: a range needs no sign."""
+    return " " if group.startswith(("above ", "at most ")) else " = "
 
 
 def _worst(numbers: Numbers) -> Markup:
@@ -176,7 +184,7 @@ def _worst(numbers: Numbers) -> Markup:
         values = [named(one[key], 30) for key in named_keys]
         rows.append([one["row"], *values, number(one["loss"], 3), *cells])
     words = {"two classes": "distance from the threshold", "number": "absolute error"}
-    loss = words.get(numbers["task"]["kind"], "how far another class was preferred")
+    loss = words.get(numbers["task"]["kind"], "score of the predicted class less that of the true")
     header = ["row of the file", *named_keys, loss, *(name[:40] for name in shown)]
     whole = table("The ten worst test rows", header, rows, left=(0, *range(1, 1 + len(named_keys))))
     hint = None

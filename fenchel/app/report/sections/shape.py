@@ -30,12 +30,12 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
         ]
     looked = held[0]["rows"]
     part = (
-        f" A sample of {looked:,} rows was looked at." if looked < numbers["rows"]["used"] else ""
+        f" A random sample of {looked:,} rows was used." if looked < numbers["rows"]["used"] else ""
     )
     lead = (
-        "Numbers are scaled to be compared; categories are columns of 0 and 1. The number of "
-        "clusters is the one at which their gain stands out against that of rows drawn evenly "
-        "(gap statistic)." + part
+        "Numbers are standardised; categories are columns of 0 and 1. The number of clusters is "
+        "the one whose gain is largest against that of uniformly distributed rows (gap statistic)."
+        + part
     )
     return section("clusters", "Clusters", *parts, lead=lead)
 
@@ -51,7 +51,7 @@ def _groups(one: dict[str, Any]) -> Markup:
         ]
         for group in one["clusters"]
     ]
-    header = ["", "rows", "share", "silhouette", "in deviations from the mean of all rows"]
+    header = ["", "rows", "share", "silhouette", "in standard deviations from the overall mean"]
     return table(
         f"{capital(one['words'])}: the clusters", header, rows, left=(0, 4), class_="wordy"
     )
@@ -59,7 +59,7 @@ def _groups(one: dict[str, Any]) -> Markup:
 
 def _marks(marks: list[dict[str, Any]]) -> Markup:
     if not marks:
-        return tag("span", "like all rows", class_="why")
+        return tag("span", "like the average row", class_="why")
     parts: list[Any] = []
     for mark in marks:
         sign = "+" if mark["shift"]["value"] > 0.0 else "\N{MINUS SIGN}"
@@ -80,7 +80,10 @@ def _tried(one: dict[str, Any]) -> Markup:
         ]
         for row in one["tried"]
     ]
-    header = ["clusters", "scatter left", "proved", "drawn evenly", "gap", "error of the gap"]
+    header = [
+        *("clusters", "variance inside", "lower bound", "of uniform rows", "gap"),
+        "standard error of the gap",
+    ]
     return table(f"Numbers of clusters, on {one['chosen_on']:,} rows", header, rows)
 
 
@@ -99,9 +102,9 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
         ]
     near = held[0]["neighbour_rows"]
     lead = (
-        f"{held[0]['rows']:,} rows were embedded, and the neighbours of {near:,} compared. "
-        "Trustworthiness: neighbours in the picture are neighbours in the table. Continuity: "
-        "neighbours in the table are neighbours in the picture. 1 is perfect."
+        f"{held[0]['rows']:,} rows were embedded; trustworthiness (are neighbours in the picture "
+        "neighbours in the table?) and continuity (the converse) were computed for "
+        f"{near:,} of them; 1 is perfect."
     )
     return section("embedding", "Embedding", *parts, lead=lead)
 
@@ -117,8 +120,8 @@ def _dimensions(one: dict[str, Any]) -> Markup:
         ]
         for row in one["dimensions"]
     ]
-    header = ["dimensions", "share of the last", "of all", "trustworthiness", "continuity"]
-    return table(f"{capital(one['words'])}: what they hold", header, rows)
+    header = ["dimensions", "variance of the last", "of all", "trustworthiness", "continuity"]
+    return table(f"{capital(one['words'])}: explained variance", header, rows)
 
 
 def _axes(one: dict[str, Any]) -> Markup | None:
@@ -132,5 +135,5 @@ def _axes(one: dict[str, Any]) -> Markup | None:
         for axis in one["axes"]
     ]
     return table(
-        "What the axes are made of", ["", "largest weights"], rows, left=(0, 1), class_="wordy"
+        "Composition of the axes", ["", "largest weights"], rows, left=(0, 1), class_="wordy"
     )

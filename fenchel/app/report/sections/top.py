@@ -7,7 +7,13 @@ from typing import Any
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.layout import capital, facts, folded, section, spelled, strip
 from fenchel.app.report.markup import Markup, joined, named, tag
-from fenchel.app.report.verdict import certificate_line, no_target_line, shape_lines, short
+from fenchel.app.report.verdict import (
+    candidate_lines,
+    certificate_line,
+    no_target_line,
+    shape_lines,
+    short,
+)
 from fenchel.score.estimate import Estimate
 from fenchel.show.words import estimated, number, percent
 
@@ -20,7 +26,7 @@ def verdict_box(numbers: Numbers) -> Markup:
     """Task, rows, columns, target, model, headline score, baseline, certificate."""
     task, rows = numbers["task"], numbers["rows"]
     if task["kind"] == "none":
-        lines = [*shape_lines(numbers), no_target_line(numbers)]
+        lines = [*candidate_lines(numbers), *shape_lines(numbers), no_target_line(numbers)]
         said = [tag("p", capital(line) + ".", class_="plain") for line in lines]
         return _box([*said, _facts(numbers), _tally(numbers)])
     head = numbers["headline"]
@@ -64,11 +70,14 @@ def _facts(numbers: Numbers) -> Markup:
     if task["target"] is not None:
         pairs.append(("Target", named(task["target"])))
     if task["positive"] is not None:
-        pairs.append(("Positive class", named(task["positive"])))
+        given = numbers["reproduction"]["options"]["positive"]
+        why = task["positive_by"] + ("" if given else "; --positive chooses another")
+        words = [named(task["positive"]), " ", tag("span", f"({why})", class_="why")]
+        pairs.append(("Positive class", joined(words)))
     left = rows["read"] - rows["used"]
     used = f"{rows['used']:,}" + (f" of {rows['read']:,}" if left else "")
     if "test" in rows:
-        used += f": {rows['training']:,} to learn, {rows['test']:,} locked to judge"
+        used += f": {rows['training']:,} for training, {rows['test']:,} locked for the test"
     pairs += [("Rows", used), ("Columns", f"{source['columns']:,}")]
     if "model" in numbers:
         model = numbers["model"]
@@ -76,6 +85,8 @@ def _facts(numbers: Numbers) -> Markup:
             f"{key} = {short(value)}" for key, value in model["chosen_params"].items()
         )
         pairs.append(("Model", f"{model['words']}{f' ({chosen})' if chosen else ''}"))
+    if "test" in rows and rows["split"]["words"] != "at random":
+        pairs.append(("Split", rows["split"]["words"]))
     return facts(pairs)
 
 
@@ -87,36 +98,48 @@ def _plain_words(numbers: Numbers) -> Markup:
         return joined([head["model"]["reason"]])
     if task["kind"] == "two classes":
         other = next(one for one in task["classes"] if one != task["positive"])
+        if numbers["training"]["constant"]:
+            return joined(["The model gives every row the same score: it ranks nothing."])
         return joined(
             [
-                "Of a random ",
+                "Of a random row of class ",
                 named(task["positive"], 40),
-                " row and a random ",
+                " and a random row of class ",
                 named(other, 40),
-                f" row the model ranks the first higher in {percent(value)} of all pairs.",
+                f" the model ranks the first higher in {percent(value)} of all pairs.",
             ]
         )
     if task["kind"] == "several classes":
-        return joined([f"The model puts {percent(value)} of the test rows into their class."])
+        words = f"The model predicts the class of {percent(value)} of the test rows correctly."
+        return joined([words])
     error = next(one for one in numbers["metrics"] if one["key"] == "mae")["model"]["value"]
+    off = f" The mean absolute error is {number(error, 3)}."
+    if value <= 0.0:
+        words = f"The predictions are worse than the mean of the test rows (R² {number(value, 3)})."
+        return joined([words, off])
     return joined(
         [
-            f"The model explains {percent(max(value, 0.0))} of the variance of ",
+            f"The model explains {percent(value)} of the variance of ",
             named(task["target"], 40),
-            f" on the test rows; its predictions are off by {number(error, 3)} in the mean.",
+            f" on the test rows.{off}",
         ]
     )
 
 
 def _ribbon(numbers: Numbers) -> Markup:
-    proof = numbers["certificate"]
+    """What is proved of the fit, and in the same breath whether the model is of any use: green only
+    where both are well."""
+    proof, worth = numbers["certificate"], numbers["worth"]
+    said = f"{capital(certificate_line(numbers))}."
     kind = "passed" if proof["certified"] else "warning"
-    said = certificate_line(numbers)
+    if not worth["better"]:
+        kind = worth["severity"]
+        said += f" But the model {worth['short']}: the certificate is about the computation alone."
     return tag(
         "p",
         tag("span", MARKS[kind], class_="mark", aria_hidden="true"),
         " ",
-        capital(said) + ".",
+        said,
         class_=f"ribbon {kind}",
     )
 
@@ -147,7 +170,7 @@ def findings_section(numbers: Numbers) -> Markup:
     cards = [_finding(one) for one in loud]
     passed = tag("ul", [tag("li", _line(one)) for one in quiet], class_="passed-list")
     nothing = tag("p", "Every check passed.") if not loud else None
-    there = "" if numbers["task"]["kind"] == "none" else ", from the file to the test part"
+    there = "" if numbers["task"]["kind"] == "none" else ", from the file to the test rows"
     return section(
         "findings",
         "Findings",

@@ -1,4 +1,4 @@
-"""A check of the report: what was looked at, what was found, why it matters, what to do."""
+"""One check: what was looked at, what was found, why it matters, what to do."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def check(
     }
 
 
+def graded(share: float, warning: float, problem: float) -> str:
+    """The severity of something that befalls this share of the rows."""
+    return "problem" if share >= problem else "warning" if share >= warning else "info"
+
+
 def listed(names: list[str], most: int = 5) -> str:
     """The first few names, and how many more."""
     shown = ", ".join(f"'{name[:60]}'" for name in names[:most])
@@ -28,3 +33,8 @@ def listed(names: list[str], most: int = 5) -> str:
 def plural(count: int, word: str) -> str:
     """The word for so many."""
     return word if count == 1 else f"{word}s"
+
+
+def some(count: int, word: str) -> str:
+    """So many of them."""
+    return f"{count:,} {plural(count, word)}"

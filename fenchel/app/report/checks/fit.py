@@ -1,0 +1,121 @@
+"""Checks of the fit: its certificate, separation, dependent columns, overfitting, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fenchel.app.report.checks.finding import Finding, check, plural
+from fenchel.app.report.verdict import ROUNDING
+
+Numbers = dict[str, Any]
+SMALL_LOSS, LARGE_LOSS = 0.02, 0.1  # of the score from training to test rows
+
+
+def checks(numbers: Numbers) -> Iterator[Finding]:
+    """What is proved of the fit, and what speaks against it."""
+    proof = numbers["certificate"]
+    gap = proof.get("relative_gap")
+    yield check(
+        "C1",
+        "certified optimum",
+        not proof["certified"],
+        "warning",
+        f"The fit is not certified: {proof.get('reason', '')}.",
+        f"The fit is proved to be within {f'{gap:.2g}' if gap > ROUNDING else 'rounding'} of the "
+        "best possible objective. That is a statement about the computation, not about the model."
+        if gap is not None
+        else "The fit is proved.",
+        "Another fit of the same model may be better by more than the tolerance.",
+        "Raise max_iter, or strengthen the penalty.",
+    )
+    if numbers["task"]["classes"]:
+        yield check(
+            "C2",
+            "separable classes",
+            numbers["training"]["separated"],
+            "info",
+            "The model classifies every training row correctly: a plane separates the classes.",
+            "The model misclassifies some training rows: its plane does not separate the classes.",
+            "Without a penalty there is no finite optimum, and training scores say nothing.",
+            "Keep the penalty, and judge by the test rows.",
+        )
+    condition = proof.get("condition", {})
+    value, columns = condition.get("value") or 0.0, proof.get("columns", 0)
+    follow = columns - condition.get("rank", columns)
+    # The 0/1 columns of a category sum to one: that much dependence is by construction.
+    follow -= min(numbers["training"]["one_hot"], follow)
+    yield check(
+        "C5",
+        "dependent columns",
+        value > 1e6 or follow > 0,
+        "info",
+        f"{follow} of the {columns} encoded {plural(columns, 'column')} "
+        f"{'is a linear combination' if follow == 1 else 'are linear combinations'} of the others."
+        if follow
+        else f"The encoded columns have condition number {value:.2g}.",
+        "The encoded columns are far from linearly dependent."
+        if condition.get("value")
+        else "Dependence among the encoded columns was not computed: the table is large or sparse.",
+        "The single coefficients of such columns mean little, though predictions are fine.",
+        "Interpret columns that go together as a group, or drop some of them.",
+    )
+    yield from _agreement(numbers)
+    if numbers["training"]["constant"]:
+        yield check(
+            "C7",
+            "coefficients",
+            True,
+            "warning",
+            "Every coefficient is 0: the model predicts the same for every row.",
+            "",
+            "The penalty that did best in the folds leaves nothing: no column helps.",
+            "Look for other columns or more rows.",
+        )
+    said = numbers["warnings"]
+    first = said[0] if said else ""
+    yield check(
+        "C4",
+        "warnings of the solvers",
+        bool(said),
+        "info",
+        f"{len(said)} {plural(len(said), 'warning')} during the fits; the first: {first}",
+        "No fit gave a warning.",
+        "Some fits of the comparison stopped early or met a special case.",
+        "Nothing, if the certificate of the chosen model is fine.",
+    )
+
+
+def _agreement(numbers: Numbers) -> Iterator[Finding]:
+    """Training rows against the folds: overfitting. Test rows against the folds: another draw."""
+    held = numbers["contest"]
+    metric = held["metric"]
+    folds = next(one for one in held["models"] if one["name"] == held["chosen"])["score"]
+    train, mean = numbers["training"]["score"], folds["value"]
+    loss = train - mean
+    said = f"{metric} is {train:.3g} on the training rows and {mean:.3g} over the folds"
+    yield check(
+        "C3",
+        "overfitting",
+        loss > SMALL_LOSS and train > folds.get("high", mean),
+        "warning" if loss > LARGE_LOSS else "info",
+        f"{said}.",
+        f"{said}.",
+        "The model has fitted chance features of the training rows.",
+        "A stronger penalty, fewer columns or more rows.",
+    )
+    test = numbers["headline"]["model"]
+    if test["value"] is None:
+        return
+    low, high = test.get("low", test["value"]), test.get("high", test["value"])
+    said = f"{metric} is {test['value']:.3g} [{low:.3g}, {high:.3g}] on the test rows"
+    yield check(
+        "C6",
+        "test rows and folds agree",
+        not low <= mean <= high,
+        "info",
+        f"{said} and {mean:.3g} over the folds of the training rows.",
+        f"{said}, an interval that holds the {mean:.3g} of the folds.",
+        "The test rows are an unlucky (or lucky) draw, or differ from the training rows.",
+        "Trust the interval of the test rows; see whether another --seed gives the same picture.",
+    )
