@@ -6,6 +6,7 @@ import builtins
 import os
 import re
 import sys
+from collections.abc import Iterator
 
 # scikit-learn's check of array API input runs only where scipy was told so before its import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -39,10 +40,31 @@ def seeds(text: str) -> list[int]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Two processes share the tests by their names: an address in one differs between them."""
+    """Marks tests by the optional package that their name says they need.
+
+    Processes share the tests by name, so a name must not hold an address in memory, which differs
+    between processes.
+    """
     for item in items:
         if re.search(r"\bat 0x[0-9a-fA-F]+", item.name):
             raise pytest.UsageError(f"{item.nodeid}: give ids=... without an address in memory")
+        if "torch" in item.name:
+            item.add_marker(pytest.mark.torch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A test that is skipped for want of torch must carry the mark.
+
+    CI runs everything without torch first, and then, with torch, what is marked: a test without the
+    mark would never run.
+    """
+    report = yield
+    reason = str(report.longrepr) if report.skipped else ""
+    if "torch" in reason and item.get_closest_marker("torch") is None:
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} is skipped without torch: mark it with pytest.mark.torch"
+    return report
 
 
 @pytest.fixture(params=seeds(os.environ.get(SEED, "0")), ids=lambda seed: f"seed{seed}")

@@ -67,6 +67,10 @@ def multinomial(y, z):
     return -math.log(math.exp(z[y]) / sum(math.exp(score) for score in z))
 
 
+def multiclass_hinge(y, z):
+    return max([0.0, *(1 + z[k] - z[y] for k in range(len(z)) if k != y)])
+
+
 # ------------------------------------------------------------------ penalties, one coefficient
 
 

@@ -32,7 +32,7 @@ def wine() -> Report:
     frame = pl.DataFrame(data.data, schema=list(data.feature_names))
     names = [str(data.target_names[code]) for code in data.target]
     frame = frame.with_columns(pl.Series("cultivar", names))
-    return build(source(frame), Options(target="cultivar", models=("logistic",)))
+    return build(source(frame), Options(target="cultivar", models=("logistic",), challenger=False))
 
 
 @cache
@@ -48,7 +48,9 @@ def diabetes() -> Report:
     data = load_diabetes(scaled=False)
     frame = pl.DataFrame(data.data, schema=list(data.feature_names))
     frame = frame.with_columns(pl.Series("progression", data.target))
-    return build(source(frame), Options(target="progression", models=("ridge", "lasso")))
+    return build(
+        source(frame), Options(target="progression", models=("ridge", "lasso"), challenger=False)
+    )
 
 
 @cache
@@ -85,5 +87,7 @@ def hostile_frame(rows: int = 200) -> pl.DataFrame:
 @cache
 def hostile() -> Report:
     """Two classes out of that table."""
-    options = Options(target="</td>", models=("logistic-l1", "svm"), command=SCRIPT)
+    options = Options(
+        target="</td>", models=("logistic-l1", "svm"), command=SCRIPT, challenger=False
+    )
     return build(source(hostile_frame(), IMAGE), options)

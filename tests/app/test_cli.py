@@ -198,7 +198,7 @@ def test_scores_have_intervals(done):
     found = done["score"].document()
     area = found["metrics"]["auc"]
     assert 0.5 < area["low"] < area["value"] < area["high"] <= 1.0 and area["level"] == 0.95
-    assert list(found["metrics"])[:2] == ["auc", "average_precision"]
+    assert list(found["metrics"])[:3] == ["auc", "gini", "ks"]
     assert set(done["score number"].document()["metrics"]) == {"r2", "mae", "rmse", "bias"}
     assert "balanced_accuracy" in done["score several"].fine()
     assert "flatter" in done["score own"].err and "flatter" not in done["score several"].err

@@ -61,7 +61,7 @@ def test_certify_finds_the_rows_of_the_report_again(done):
 
 def test_the_last_lines_are_the_verdict(done, room):
     said = done["words"].fine().splitlines()
-    assert "hinge" in said[1] and "AUC on 40 locked test rows" in said[2]
+    assert "hinge" in said[2] and "AUC on 40 locked test rows" in said[3]
     assert said[-1] == "written: b/own name.html, b/own name.fen, b/own name.json"
     assert (room / "b" / "own name.html").stat().st_size < 2_000_000
     assert not done["words"].err

@@ -57,7 +57,7 @@ def done(tmp_path_factory):
     ("name", "note"),
     [
         ("bom.csv", "byte order mark"),
-        ("semicolons.csv", "decimal commas read as points"),
+        ("semicolons.csv", "columns 'a', 'b' are read as numbers: "),
         ("crlf.csv", ""),
         ("quotes.csv", ""),
         ("twice.csv", "duplicate column 'a' renamed 'a_2'"),
@@ -95,7 +95,7 @@ def test_names_that_steer_a_terminal_are_only_shown(done):
         ("one_row.csv", "one_row.csv: the target 'y' holds nothing but"),
         ("one_class.csv", "one_class.csv: the target 'y' holds nothing but 'yes'"),
         ("one_column.csv", "one_column.csv: no column of the table can be used"),
-        ("ragged.csv", "ragged.csv: row 7 (below the header) has 2 fields where the header has 3"),
+        ("ragged.csv", "ragged.csv: line 8 (row 7) has 2 fields where the header has 3"),
         ("no_rows.csv", "no_rows.csv has columns but no rows"),
         ("no_bytes.csv", "no_bytes.csv is empty"),
         ("binary.csv", "binary.csv is no text"),

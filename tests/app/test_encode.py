@@ -268,7 +268,7 @@ def test_ten_thousand_categories():
     encoder = Encoder.fit(frame, NONE)
     assert len(encoder.names) == 31 and encoder.names[-1] == "c=other"
     assert encoder.transform(frame).sum() == 30_000
-    rare = pl.DataFrame({"c": [f"l{i // 2}" for i in range(1000)], "x": np.arange(1000) ** 2})
+    rare = pl.DataFrame({"c": [f"level{i // 2}" for i in range(1000)], "x": np.arange(1000) ** 2})
     assert "none of its 500 levels has 10 rows" in plan(Encoder.fit(rare, NONE), "c").rule
 
 
@@ -322,7 +322,7 @@ def test_round_trip(table):
 
 
 FORGERIES = {
-    "format": lambda s, a: s.update(format=2),
+    "format": lambda s, a: s.update(format=3),
     "format as truth": lambda s, a: s.update(format=True),
     "entry more": lambda s, a: s.update(more=1),
     "no plans": lambda s, a: s.update(plans=[]),
@@ -346,6 +346,12 @@ FORGERIES = {
     "reason": lambda s, a: s["plans"][7].update(reason=7),
     "all dropped": lambda s, a: [p.update(kind="dropped", levels=[], other=False)
                                  for p in s["plans"]],
+    "codes as text": lambda s, a: s["plans"][0].update(codes="9"),
+    "codes that are texts": lambda s, a: s["plans"][0].update(codes=["9"]),
+    "limits of one": lambda s, a: s["plans"][0].update(clip=[1.0]),
+    "limits turned round": lambda s, a: s["plans"][0].update(clip=[2.0, 1.0]),
+    "weights of nothing": lambda s, a: a.update(weights=np.ones(3)),
+    "weights of a list": lambda s, a: a.update(weights=[]),
     "no array": lambda s, a: a.clear(),
     "array more": lambda s, a: a.update(more=np.zeros(1)),
     "array of floats32": lambda s, a: a.update(numbers=a["numbers"].astype(np.float32)),

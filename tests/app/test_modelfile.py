@@ -229,6 +229,7 @@ def test_nested_rules(tmp_path):
     assert same(model, loaded) and same_answers(model, loaded, X) == 2
 
 
+@pytest.mark.torch
 def test_tensors(tmp_path):
     torch = pytest.importorskip("torch")
     X, y = table(10)

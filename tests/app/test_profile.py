@@ -41,7 +41,10 @@ def table():
             "customer_id": np.arange(N) * 3,
             "paid": np.arange(N) * 3 + rng.integers(0, 2, N),
             "key": [f"k{i:04}" for i in range(N)],
-            "prose": [f"a long story about number {i // 2} that nobody reads" for i in range(N)],
+            "prose": [
+                f"a {a} story about {b} that nobody {c}"
+                for a, b, c in rng.choice([f"w{chr(97 + k)}" for k in range(26)], (N, 3))
+            ],
             "on": [date(2024, 1, 1) + timedelta(days=int(d)) for d in rng.integers(0, 99, N)],
             "flag": rng.integers(0, 2, N) == 1,
             "holes": pl.Series([None if i % 4 else float(i) for i in range(N)]),

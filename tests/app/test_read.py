@@ -18,18 +18,6 @@ from fenchel.app.table import text
 from fenchel.app.table.read import batches, bundled, column_names, read_table
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Writes bytes or text to a file, and gives its path."""
-
-    def write(content, name="t.csv"):
-        place = tmp_path / name
-        place.write_bytes(content.encode() if isinstance(content, str) else content)
-        return str(place)
-
-    return write
-
-
 def read(path, **how):
     return read_table(path, **how)
 
@@ -70,10 +58,10 @@ def test_decimal_commas_go_with_semicolons(put):
     got = read(put('a;b;c\n1,5;"x, y";1,2\n-2;z;u\n'))
     assert got.frame["a"].to_list() == [1.5, -2.0]
     assert got.frame["b"].to_list() == ["x, y", "z"]
-    assert "2 cells" in note(got, "decimal commas")
+    assert got.frame["c"].to_list() == ["1,2", "u"]  # text stays as it is written
+    note(got, "column 'a' is read as numbers: '1,5' as 1.5")
     commas = read(put('a,b\n"1,5",x\n"2,5",y\n'))
-    assert commas.frame["a"].to_list() == ["1,5", "2,5"]
-    note(commas, "decimal comma such as '1,5'")
+    assert commas.frame["a"].to_list() == [1.5, 2.5]
 
 
 def test_names_with_anything_in_them(put):
@@ -92,7 +80,7 @@ def test_duplicated_names(put):
 def test_latin_1(put):
     assert read(put("a\nmüde\n")).notes == ()
     got = read(put("a,b\nmüde,5 €\n".encode("cp1252")))
-    assert got.frame.row(0) == ("müde", "5 €")
+    assert got.frame.row(0) == ("müde", 5)
     note(got, "Latin-1")
     assert read(put(b"a\n\xe9\x81\n")).frame["a"][0] == "é\x81"
     # A letter that lies across the border of two chunks of the first look.
@@ -148,13 +136,6 @@ def test_leading_zeros_stay_text(put):
     note(got, "leading zeros")
 
 
-@pytest.mark.parametrize("cell", ["12%", "1 234,5", "1.234,5", "$12.50", "1'234"])
-def test_numbers_in_disguise_stay_text(put, cell):
-    got = read(put(f"a|b\n{cell}|1\n{cell}|2\n"))
-    assert got.frame["a"].to_list() == [cell, cell]
-    assert cell in note(got, "kept as text")
-
-
 def test_truth_values(put):
     got = read(put("a,b\nTrue,yes\nfalse,no\n,yes\n"))
     assert got.frame["a"].to_list() == [True, False, None]
@@ -195,12 +176,11 @@ def test_columns_that_shall_stay_text(put):
         ("a,b\n", "has columns but no rows"),
         ("a,b", "has columns but no rows"),
         ("\n\n", "no header"),
-        ("1.5,2\n3,4\n", "numbers in its first line"),
-        ("a,b\n1,2\n3\n", r"row 2 \(below the header\) has 1 fields where the header has 2"),
-        ("a,b\n1,2\n\n3,4,5\n", "row 2 .* has 3 fields"),
-        ('a,b\n1,"x,y"\n2,"z\n', "quote after row 1 that is never closed"),
-        ('a,b\n"x"y,2\n3,4\n', "quote stands in the middle"),
-        ('a,b\n"x,y",2\n"p\nq"\n', "row 2 .* has 1 fields"),
+        ("a,b\n1,2\n3\n", r"line 3 \(row 2\) has 1 field where the header has 2"),
+        ("a,b\n1,2\n\n3,4,5\n", r"line 4 \(row 2\) has 3 fields"),
+        ("1,2\n3,4\n3,4,5\n", r"line 3 \(row 3\) has 3 fields where the other lines have 2"),
+        ('a,b\n1,"x,y"\n2,"z\n', "line 3 has a quote that is not closed"),
+        ('a,b\n"x,y",2\n"p\nq"\n', r"line 3 \(row 2\) has 1 field"),
         ("a,b\r1,2\r3,4", "carriage returns alone"),
         (b"a,b\n1,\0\n", "is no text"),
         (b"\xff\xfea\0", "UTF-16"),
@@ -347,7 +327,7 @@ def test_batches_are_the_table(put, monkeypatch):
     parts = list(batches(path, ["b", "a"], 17))
     assert max(part.height for part in parts) <= 17
     whole = pl.concat(parts)
-    assert whole.columns == ["b", "a"] and whole["a"].to_list() == [f"{i}.5" for i in range(1000)]
+    assert whole.columns == ["b", "a"] and whole["a"].to_list() == [f"{i},5" for i in range(1000)]
     assert read(path).frame["b"].to_list() == whole["b"].to_list()
     with pytest.raises(BadData, match="no column 'B2': did you mean 'b'"):
         list(batches(path, ["B2"]))

@@ -16,7 +16,7 @@ from app import reports
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.modelfile import open_model
 from fenchel.app.report.build import Options, build
-from fenchel.app.report.parts import parted
+from fenchel.app.report.split import split_rows
 from fenchel.app.report.two import positive_score
 from fenchel.app.table.read import bundled
 
@@ -65,8 +65,9 @@ def test_the_json_is_every_number_and_nothing_else(report):
 
 
 def test_verdicts_are_what_a_person_asks_first():
-    first, model, score, proof, checks = reports.cancer().verdict()
+    first, positive, model, score, proof, checks = reports.cancer().verdict()
     assert first.startswith("breast cancer") and "malignant or benign" in first
+    assert positive == "positive class: malignant (by its name; --positive chooses)"
     assert "logistic regression" in model and "3 other models and a constant" in model
     assert re.search(r"AUC on 143 locked test rows: 0\.99\d \[0\.9\d+, \d\.\d+\] \(95 %\)", score)
     assert score.endswith("a constant has 0.5")
@@ -77,8 +78,8 @@ def test_verdicts_are_what_a_person_asks_first():
     _, why, clusters, plane, _ = reports.bottles().verdict()
     assert why.startswith("nothing to predict") and "--target" in why
     assert re.fullmatch(
-        r"k-means: 3 clusters, which leave 55\.2 % of the scatter within; "
-        r"no other 3 leave less than 44\.\d %",
+        r"k-means: 3 clusters with 55\.2 % of the variance inside them; "
+        r"no 3 clusters can have less than 44\.\d %",
         clusters,
     )
     assert plane.endswith("hold 55.4 % of the variance, and no other plane holds more")
@@ -97,7 +98,7 @@ def test_the_threshold_table_counts_the_test_rows(tmp_path):
     held = open_model(tmp_path / "model.fen")
     frame = bundled().frame
     task = held.task
-    parts = parted(frame, task, 0.25, 0)
+    parts = split_rows(frame, task, 0.25, 0)
     test = parts.frame[parts.test]
     score = positive_score(held.model, held.encoder.transform(test))
     y = task.codes(test)
@@ -151,7 +152,7 @@ def test_the_test_part_is_not_seen_before_the_end():
     """Other answers in the locked rows change nothing that was chosen or fitted."""
     frame = bundled().frame
     task_of = reports.cancer().task
-    test = parted(frame, task_of, 0.25, 0).test
+    test = split_rows(frame, task_of, 0.25, 0).test
     swapped = frame.with_row_index("k").with_columns(
         pl.when(pl.col("k").is_in(test.tolist()))
         .then(pl.lit(0.0))

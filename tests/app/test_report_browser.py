@@ -11,6 +11,8 @@ import pytest
 from app import reports
 from app.browser import launched, opened
 
+from fenchel.data.rounding import DOWN, percent
+
 REPORTS = {
     "cancer": reports.cancer,
     "wine": reports.wine,
@@ -21,6 +23,8 @@ REPORTS = {
 }
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 AXE = os.environ.get("FENCHEL_AXE")
+
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +70,7 @@ def test_the_slider_moves_the_four_figures_with_the_numbers(browser, files):
         page = found.page
         slider = page.locator("#threshold-range")
         for row in (0, 1, last // 5, last // 2, last - 1, last):
-            slider.fill(str(last - row))
+            slider.fill(repr(columns["threshold"][row]))  # the scale is that of the score
             found.settle()
             threshold, tp, fp = numbers_at(columns, row)
             tpr, fpr = tp / positives, fp / negatives
@@ -103,10 +107,12 @@ def test_the_slider_moves_the_four_figures_with_the_numbers(browser, files):
             assert cells == wanted
             said = page.locator("#threshold-words").text_content()
             assert f"flags {tp + fp} of {positives + negatives} rows" in said
-            assert f"finds {tp} of {positives} malignant and raises {fp} false alarms" in said
+            assert (
+                f"finds {tp} of {positives} rows of class malignant and raises {fp} false" in said
+            )
             tile = page.locator('[data-rate="tpr"]').text_content()
-            assert f"{100 * tpr:.1f} %" in tile
-            assert f"{100 * columns['tpr_low'][row]:.1f} % to" in tile
+            assert percent(tpr) in tile
+            assert f"{percent(columns['tpr_low'][row], DOWN)} to" in tile
         assert found.complaints() == []
 
 
@@ -170,6 +176,10 @@ def test_names_from_the_data_stay_text(browser, files):
 def test_the_data_of_a_figure_are_a_table(browser, files):
     with opened(browser, files("cancer"), viewport=DESK) as found:
         page = found.page
+        page.locator("summary", has_text="The solver").click()
+        page.locator("#figure-convergence svg").wait_for()
+        found.settle()
+        assert page.locator("#figure-convergence svg").bounding_box()["width"] > 300
         for key in ("roc", "calibration", "learning_curve", "convergence_time"):
             box = page.locator(f"#figure-{key} details.data")
             box.locator("summary").click()

@@ -92,7 +92,9 @@ def test_every_row_has_its_place(monkeypatch, tmp_path):
 
 def test_figures_come_with_what_they_show():
     drawn = set(reports.bottles().figures)
-    assert drawn == {"elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0"}
+    assert drawn == {
+        *("elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0", "correlation"),
+    }
     assert reports.bottles().model is None
 
 
@@ -100,10 +102,10 @@ def test_rows_without_clusters_are_not_divided():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(rng.normal(size=(300, 5)), schema=list("abcde"))
     report = build(reports.source(frame), Options())
-    assert "one cluster, no number up to 10 stands out" in report.verdict()[2]
+    assert "no clusters; 2 to 10 of them explain no more" in report.verdict()[2]
     assert severities(report)["S2"] == "info" and "S3" not in severities(report)
-    assert set(report.figures) == {"elbow_0", "embedding_0", "scree_0"}
-    assert "like all rows" in report.html()
+    assert set(report.figures) == {"elbow_0", "embedding_0", "scree_0", "correlation"}
+    assert "like the average row" in report.html()
 
 
 def test_clouds_that_touch_are_said_to():
@@ -160,8 +162,8 @@ def test_a_sample_of_a_large_table_is_said_and_the_same(monkeypatch):
     first, second = (report.numbers["shape"] for report in told)
     assert first == second and told[0].figures == told[1].figures
     (found,) = first["clusterings"]
-    assert "A sample of 2,500 rows was looked at." in told[0].html()
-    assert "of 3,000 rows a sample of 2,500 was looked at" in told[0].verdict()
+    assert "A random sample of 2,500 rows was used." in told[0].html()
+    assert "of 3,000 rows a random sample of 2,500 was used" in told[0].verdict()
     assert found["rows"] == 2500 and found["chosen_on"] == 2000 and found["chosen"] == 3
 
 
@@ -183,7 +185,10 @@ def test_clusters_that_the_sample_misses():
     rows = rng.normal(size=(6000, 2)) + 6.0 * (np.arange(6000)[:, None] % 2) * [1.0, 0.0]
     sample = np.random.default_rng(0).choice(6000, 2000, replace=False)
     rows[np.setdiff1d(np.arange(6000), sample)[:3]] = 1e4
-    report = build(reports.source(pl.DataFrame(rows, schema=["a", "b"])), Options())
+    frame = pl.DataFrame(rows, schema=["a", "b"])
+    clipped = build(reports.source(frame), Options()).numbers["shape"]["clusterings"][0]
+    assert all(group["rows"] > 3 for group in clipped["clusters"])  # clipped, they join others
+    report = build(reports.source(frame), Options(as_is=True))
     (found,) = report.numbers["shape"]["clusterings"]
     assert [group["rows"] for group in found["clusters"]] == [5997, 3]
     assert found["silhouette"]["value"] is None and "silhouettes_0" not in report.figures

@@ -11,7 +11,7 @@ import pytest
 
 from fenchel.app.fault import BadData, BadUsage
 from fenchel.app.table.read import batches, bundled, read_table
-from fenchel.app.table.task import Task, find_task
+from fenchel.app.table.task import Task, find_task, target_candidates
 
 
 def frame(values, **how):
@@ -100,8 +100,8 @@ def test_usual_names():
         (["+", "-"], "1 missing cells"),
         ([None, None], "missing in every row"),
         ([f"t{i}" for i in range(101)], "101 different values, more than 100"),
-        ([[1], [2]], "holds List"),
-        ([date(2024, 1, 1), date(2024, 1, 2)], "holds Date"),
+        ([[1], [2]], "holds lists"),
+        ([date(2024, 1, 1), date(2024, 1, 2)], "holds dates"),
     ],
 )
 def test_unusable_targets(values, words):
@@ -179,3 +179,78 @@ def test_forged_tasks_are_refused(change):
         Task.from_dict({**find_task(frame([0, 1])).to_dict(), **change})
     with pytest.raises(ValueError):
         Task.from_dict([])
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "by"),
+    [
+        ([1, 2, 1, 1], "2", "the rarer of the two"),  # neither 1 nor 2 says anything
+        ([1, 0, 1, 1], "1", "by its name"),
+        (["good", "bad", "bad"], "bad", "by its name"),
+        (["ham", "spam", "spam"], "spam", "by its name"),
+        (["<=50K", ">50K", "<=50K"], ">50K", "the rarer of the two"),
+        (["R", "M"], "R", "the last by name of two equally frequent"),
+        (["yes", "true", "yes"], "true", "the rarer of the two"),  # both names say so
+    ],
+)
+def test_the_positive_class_and_why(values, positive, by):
+    task = find_task(frame(values), "y")
+    assert (task.positive, task.positive_by) == (positive, by)
+    assert Task.from_dict(json.loads(json.dumps(task.to_dict()))) == task
+
+
+def test_the_positive_class_is_named():
+    table = frame(["Good", "Bad", "Bad"])
+    asked = find_task(table, "y", positive="Good")
+    assert asked.classes == ("Bad", "Good") and asked.positive_by == "as --positive says"
+    assert find_task(table, positive="good").positive == "Good"
+    assert find_task(frame([0, 1, 1]), positive="0.0").positive == "0"
+    with pytest.raises(BadUsage, match=r"--positive 'worse' is no class of 'y': it has 'Bad' and"):
+        find_task(table, "y", positive="worse")
+    with pytest.raises(BadUsage, match=r"one of two classes, and the target 'y' holds numbers"):
+        find_task(frame(np.linspace(0, 1, 30)), "y", positive="1")
+    old = find_task(table).to_dict()
+    del old["positive_by"]
+    assert Task.from_dict(old).positive == "Bad"
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "found"),
+    [
+        ("Risk", 1, True),
+        ("default payment next month", 1, True),
+        ("num", -1, True),
+        ("quality", -1, True),
+        ("num", 1, False),  # in the middle of a table it is a number like any other
+        ("price", 0, True),
+        ("v5", -1, False),
+    ],
+)
+def test_customary_names_and_places(name, place, found):
+    columns = ["a", "b", "c"]
+    columns.insert(place % 4, name)
+    table = pl.DataFrame({column: [0, 1, 0, 1] for column in columns})
+    assert (find_task(table).target == name) is found
+
+
+def test_a_usual_name_above_a_constant_gives_way():
+    table = pl.DataFrame({"label": ["u"] * 4, "a": [1, 2, 3, 4], "class": ["x", "y"] * 2})
+    assert find_task(table).target == "class"
+
+
+def test_columns_that_look_like_targets():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {
+            "kind": ["a", "b", "c", "d"] * 10,
+            "size": rng.normal(size=40),
+            "flag": [0, 1] * 20,
+            "status": [3, 1, 2, 5] * 10,
+            "id": range(40),
+            "v9": ["R", "M"] * 20,
+        }
+    )
+    found = dict(target_candidates(table))
+    assert list(found) == ["status", "v9", "kind", "flag"]
+    assert found["v9"] == "the last column, 2 different values"
+    assert target_candidates(table.select("size", "id")) == []

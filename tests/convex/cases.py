@@ -16,7 +16,7 @@ from fenchel.convex.margin import (
     SquaredHinge,
     SquareMargin,
 )
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet, NonNegative
 
 MARGINS = [
@@ -47,6 +47,9 @@ LOSSES = [
     Multinomial(2),
     Multinomial(3),
     Multinomial(7),
+    MulticlassHinge(2),
+    MulticlassHinge(3),
+    MulticlassHinge(7),
 ]
 
 PENALTIES = [

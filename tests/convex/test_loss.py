@@ -21,7 +21,7 @@ import fenchel.testing
 from fenchel.convex.distance import Absolute, Distance, EpsilonInsensitive, Huber, Pinball, Square
 from fenchel.convex.loss import Loss, inward
 from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial, project_simplex
 from fenchel.convex.penalty import Penalty
 from fenchel.testing import check_loss
 
@@ -39,7 +39,7 @@ NAIVE = {
     "Exponential": oracles.exponential,
     "ModifiedHuber": oracles.modified_huber,
 }
-SCALAR = [loss for loss in LOSSES if not isinstance(loss, Multinomial)]
+SCALAR = [loss for loss in LOSSES if not isinstance(loss, Joint)]
 finite = st.floats(-30, 30)
 
 
@@ -106,6 +106,29 @@ def test_multinomial_is_the_textbook_formula(z, data):
     assert gradient == pytest.approx(P - np.eye(k)[y], abs=1e-15)
 
 
+@settings(max_examples=60)
+@given(
+    z=hnp.arrays(float, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=finite),
+    data=st.data(),
+)
+def test_multiclass_hinge_is_the_textbook_formula(z, data):
+    n, k = z.shape
+    y = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)))
+    value = MulticlassHinge(k).value(y, z)
+    naive = [oracles.multiclass_hinge(*row) for row in zip(y, z, strict=True)]
+    assert value == pytest.approx(naive, abs=1e-13)
+
+
+@settings(max_examples=60)
+@given(hnp.arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 6)), elements=finite))
+def test_a_projection_onto_the_simplex_is_the_nearest_point(v):
+    q = project_simplex(v)
+    assert (q >= 0.0).all() and q.sum(axis=1) == pytest.approx(np.ones(len(v)), abs=1e-12)
+    # The nearest point: no corner of the simplex lies on the other side of the plane through it.
+    for corner in np.eye(v.shape[1]):
+        assert (((v - q) * (corner - q)).sum(axis=1) <= 1e-9 * (1.0 + np.abs(v).max())).all()
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_multinomial_leaves_scores_of_any_layout_alone(order):
     z = np.asarray(np.random.default_rng(0).standard_normal((20, 3)), order=order)
@@ -139,7 +162,7 @@ def test_logistic_keeps_relative_precision_in_both_tails(dtype):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_smoothness_is_reached(loss):
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         z = np.full((1, loss.n_classes), -40.0)
         z[0, :2] = 0.0  # two classes of probability 1/2
         u = np.zeros_like(z)

@@ -12,10 +12,10 @@ from convex.cases import LOSSES, PENALTIES
 from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_array
 
-from fenchel.convex.certificate import NotCertified
+from fenchel.convex.convergence import NotCertified
 from fenchel.convex.distance import Square
 from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin, SquaredHinge
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet
 from fenchel.convex.problem import Problem
 from fenchel.data.design import GramDesign, MatrixDesign
@@ -32,7 +32,7 @@ def random_problem(loss, penalty, intercept, seed=0, n=30, d=3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * [1.0, 3.0, 0.2] + [0.0, 1.0, 2.0]
     score = X @ [1.0, -0.3, 1.0] + rng.normal(size=n)
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, Joint):
         y = rng.integers(0, loss.n_classes, n)
     else:
         y = np.where(score > 0.0, 1.0, -1.0) if isinstance(loss, Margin) else score + 2.0

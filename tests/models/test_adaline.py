@@ -105,10 +105,11 @@ def test_a_long_step_is_named() -> None:
 
 
 @quiet
+@pytest.mark.torch
 def test_homes(tmp_path) -> None:
     import dask.array as da
-    import torch
 
+    torch = pytest.importorskip("torch")
     X, y = noisy(3000)
     X = np.round(X, 2).astype(np.float32).astype(np.float64)
     model = Adaline(shuffle=False, max_iter=5, tol=0.0)

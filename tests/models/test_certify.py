@@ -290,17 +290,21 @@ def test_containers():
     assert certify(model, fenchel.as_blocks(CANCER, MALIGN).map(lambda b: b), y) == expected
 
 
-def test_dataframes_and_tensors():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(IRIS, columns=list("abcd"))
-    model = lm.Ridge().fit(frame, frame["a"] * 2.0)
-    assert certify(model, frame, frame["a"] * 2.0).relative_gap <= 1e-12
+@pytest.mark.torch
+def test_tensors():
     torch = pytest.importorskip("torch")
     model = svm.LinearSVC(loss="hinge", C=0.1, random_state=0).fit(IRIS, KINDS == 1)
     expected = certify(model, IRIS, KINDS == 1)
     proof = certify(model, torch.asarray(IRIS), torch.asarray(KINDS == 1))
     assert proof.value == pytest.approx(expected.value, rel=1e-12)
     assert proof.bound == pytest.approx(expected.bound, rel=1e-8)
+
+
+def test_dataframes():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IRIS, columns=list("abcd"))
+    model = lm.Ridge().fit(frame, frame["a"] * 2.0)
+    assert certify(model, frame, frame["a"] * 2.0).relative_gap <= 1e-12
 
 
 def test_a_target_beside_the_rows(tmp_path):
@@ -363,9 +367,6 @@ def test_other_refusals():
         certify(model, IRIS, np.where(KINDS == 2, 7, KINDS))
     with pytest.raises(ValueError, match="Negative values"):
         certify(model, IRIS, KINDS, -np.ones(150))
-    joint = svm.LinearSVC(multi_class="crammer_singer", C=0.01, random_state=0).fit(IRIS, KINDS)
-    with pytest.raises(ValueError, match="only 'ovr'"):
-        certify(joint, IRIS, KINDS)
 
 
 def test_a_row_of_no_weight_may_have_any_label():

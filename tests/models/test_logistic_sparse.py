@@ -64,7 +64,8 @@ def test_a_named_penalty_decides() -> None:
     ):
         np.testing.assert_array_equal(same.fit(X, y).coef_, one.coef_)
     plain = LogisticRegression(C=0.05).fit(X, y)
-    other = LogisticRegression("l2", C=0.05, l1_ratio=0.5).fit(X, y)
+    with pytest.warns(UserWarning, match="only used when penalty is 'elasticnet'"):
+        other = LogisticRegression("l2", C=0.05, l1_ratio=0.5).fit(X, y)
     np.testing.assert_array_equal(plain.coef_, other.coef_)
     free = LogisticRegression(C=np.inf, l1_ratio=1.0).fit(X, y)
     np.testing.assert_array_equal(free.coef_, LogisticRegression(C=np.inf).fit(X, y).coef_)

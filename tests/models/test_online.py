@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 
 import fenchel
@@ -63,7 +64,7 @@ def test_weights_are_repeated_rows(average, shuffle) -> None:
     repeated = model.fit(X.repeat(s, axis=0), y.repeat(s))
     expected, mistakes = planes(repeated), repeated.mistakes_
     scores = repeated.decision_function(X)
-    weighted = model.fit(X, y, s)
+    weighted = model.fit(X, y, sample_weight=s)
     np.testing.assert_allclose(planes(weighted), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(weighted.decision_function(X), scores, rtol=1e-9, atol=1e-9)
     assert weighted.mistakes_ == mistakes
@@ -96,9 +97,11 @@ def test_novikoff(rows, bias, eta, shuffle, weight) -> None:
         return
     model = Perceptron(
         fit_intercept=bias, eta0=eta, shuffle=shuffle, random_state=0, max_iter=20000
-    ).fit(X, y, weight * table[:, 2])
+    ).fit(X, y, sample_weight=weight * table[:, 2])
     assert model.converged_ and model.separable_ is True
     assert model.mistakes_ <= model.novikoff_bound_
+    unit = clone(model).set_params(bias_update="unit").fit(X, y, sample_weight=weight * table[:, 2])
+    assert unit.mistakes_ <= unit.novikoff_bound_ or not bias
     low, high = model.margin_
     assert 0 < low <= high
     assert model.score(X, y) == 1.0
@@ -199,8 +202,7 @@ def test_homes(home, tmp_path) -> None:
 
         rows, target = da.from_array(X, chunks=(700, 4)), da.from_array(y, chunks=700)
     elif home == "torch":
-        import torch
-
+        torch = pytest.importorskip("torch")
         rows, target = torch.as_tensor(X), torch.as_tensor(y)
     elif home == "pandas":
         rows = pd.DataFrame(X, columns=list("abcd"))
@@ -227,7 +229,7 @@ def test_start_class_weights_and_words(capsys) -> None:
     np.testing.assert_allclose(planes(again), planes(cold))
     assert "epoch 4: " in capsys.readouterr().err
     weighted = Perceptron(class_weight={0: 2, 1: 1}, shuffle=False, max_iter=2).fit(X, y)
-    same = Perceptron(shuffle=False, max_iter=2).fit(X, y, 2 - y)
+    same = Perceptron(shuffle=False, max_iter=2).fit(X, y, sample_weight=2 - y)
     np.testing.assert_array_equal(planes(weighted), planes(same))
 
 
@@ -247,7 +249,7 @@ def test_certify() -> None:
     X, y = overlapping()
     s = np.random.default_rng(0).uniform(size=len(X))
     for labels in (y, np.digitize(X[:, 0], [-0.5, 0.5])):
-        model = Perceptron(max_iter=3).fit(X, labels, s)
+        model = Perceptron(max_iter=3).fit(X, labels, sample_weight=s)
         proof = certify(model, X, labels, s)
         assert proof.value == pytest.approx(model.certificate_.value) and proof.bound == 0.0
         signs = [np.where(labels == k, 1, -1) for k in model.classes_][-len(model.coef_) :]

@@ -327,7 +327,8 @@ def test_path_details():
     again = lasso_path(X, y, alphas=[0.1], coef_init=coefs[:, 1])
     assert_allclose(again.certificates[0].value, short.certificates[1].value, rtol=1e-6)
     assert lasso_path(X, y[:, None], alphas=3)[1].shape == (1, 6, 3)
-    assert lasso_path(X, y, n_alphas=4)[1].shape == (6, 4)
+    with pytest.warns(FutureWarning, match="'n_alphas' was deprecated"):
+        assert lasso_path(X, y, n_alphas=4)[1].shape == (6, 4)
     single = lasso_path(X.astype(np.float32), y, alphas=3)
     assert single[1].dtype == np.float32
     assert Lasso.path(X, y, alphas=2)[0].shape == (2,)
@@ -340,7 +341,7 @@ def test_path_details():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"l1_ratio": 0.0}, "l1_ratio=0 has no largest alpha"),
+        ({"l1_ratio": 0.0}, "Automatic alpha grid generation is not supported for l1_ratio=0"),
         ({"alphas": [-1.0]}, r"alphas\[0\]"),
         ({"alphas": []}, "alphas must hold at least one number"),
         ({"alphas": [np.inf]}, "all of them finite"),

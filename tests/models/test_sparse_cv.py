@@ -153,7 +153,7 @@ def test_sparse_rows_and_targets_of_any_size():
         ({"l1_ratio": []}, r"l1_ratio must hold numbers in \[0, 1\]"),
         ({"l1_ratio": ["a"]}, r"l1_ratio must hold numbers in \[0, 1\], got \['a'\]"),
         ({"l1_ratio": -1.0}, "'l1_ratio' parameter of ElasticNetCV"),
-        ({"l1_ratio": 0.0}, "l1_ratio=0 has no largest alpha"),
+        ({"l1_ratio": 0.0}, "Automatic alpha grid generation is not supported for l1_ratio=0"),
         ({"alphas": [1.0, -2.0]}, r"alphas\[1\]"),
         ({"alphas": 0}, "'alphas' parameter"),
         ({"cv": 1000}, "number of splits"),

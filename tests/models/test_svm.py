@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import StandardScaler
 
-from fenchel import LinearSVC, LinearSVR, NotCertified
+import fenchel
+from fenchel import LinearSVC, LinearSVR, NotCertified, certify
 
 CANCER = load_breast_cancer(return_X_y=True)
 CANCER = StandardScaler().fit_transform(CANCER[0]), CANCER[1]
@@ -112,7 +113,6 @@ def test_regression_against_liblinear(loss, scaling):
         ({"C": -1.0}, "'C' parameter of LinearSVC must be a float in the range"),
         ({"C": 0.0}, "'C' parameter"),
         ({"intercept_scaling": 0.0}, "'intercept_scaling' parameter"),
-        ({"multi_class": "crammer_singer"}, "use 'ovr'"),
         ({"loss": "log"}, "'loss' parameter"),
     ],
 )
@@ -149,3 +149,62 @@ def test_a_warm_start_knows_how_the_intercept_was_held(scaling, change):
         assert model.fit(X, y).converged_
         assert model.certificate_.value == pytest.approx(cold.certificate_.value, rel=2e-6)
         assert model.fit(X, y).n_iter_ < cold.n_iter_ or cold.n_iter_ < 2
+
+
+@pytest.mark.parametrize("scaling", [None, 1.0])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 3.0, 2: 0.5}])
+def test_crammer_and_singer(scaling, class_weight, tmp_path):
+    X, y = IRIS
+    s = np.random.default_rng(0).integers(1, 4, len(y))
+    given = {"multi_class": "crammer_singer", "class_weight": class_weight, "C": 0.5}
+    model = LinearSVC(intercept_scaling=scaling, **given).fit(X, y, sample_weight=s)
+    assert model.converged_ and model.coef_.shape == (3, 4) and len(model.certificates_) == 1
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-3)
+    assert abs(model.intercept_.sum()) <= 1e-3
+    proof = certify(model, X, y, s)
+    assert proof.value == pytest.approx(model.certificate_.value) and proof.relative_gap <= 1e-6
+    repeated = LinearSVC(intercept_scaling=scaling, **given).fit(X.repeat(s, axis=0), y.repeat(s))
+    if class_weight != "balanced":
+        assert repeated.certificate_.value == pytest.approx(model.certificate_.value, rel=1e-5)
+    peer = theirs.LinearSVC(intercept_scaling=1.0, tol=1e-8, max_iter=100_000, **given)
+    if scaling is not None and class_weight != "balanced":
+        other = certify(peer.fit(X, y, sample_weight=s), X, y, s)
+        assert other.value == pytest.approx(proof.value, rel=1e-4)
+        assert other.bound == pytest.approx(proof.bound, rel=1e-6)
+    fenchel.save(model, tmp_path / "m.fen")
+    loaded = fenchel.load(tmp_path / "m.fen")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.loss_ == fenchel.MulticlassHinge(3)
+    cold = model.n_iter_
+    assert model.set_params(warm_start=True).fit(X, y, sample_weight=s).n_iter_ < cold
+
+
+def test_crammer_and_singer_of_two_classes():
+    X, y = IRIS[0][50:], IRIS[1][50:]
+    given = {"multi_class": "crammer_singer", "C": 0.3}
+    for scaling in (None, 1.0):
+        model = LinearSVC(intercept_scaling=scaling, **given).fit(X, y)
+        twice = LinearSVC(loss="hinge", C=0.6, intercept_scaling=scaling).fit(X, y)
+        np.testing.assert_allclose(model.coef_, twice.coef_, rtol=1e-3, atol=1e-5)
+        assert model.certificate_.value == pytest.approx(0.5 * twice.certificate_.value, rel=1e-5)
+        assert certify(model, X, y).relative_gap <= 1e-6
+    other = certify(theirs.LinearSVC(tol=1e-8, max_iter=100_000, **given).fit(X, y), X, y)
+    assert other.value == pytest.approx(model.certificate_.value, rel=1e-4)
+
+
+def test_the_multiclass_hinge_as_a_formula():
+    from fenchel import ERMClassifier, MulticlassHinge
+
+    X, y = IRIS
+    named = ERMClassifier("multiclass_hinge", lam=0.01).fit(X, y)
+    given = ERMClassifier(MulticlassHinge(3), lam=0.01).fit(X, y)
+    svc = LinearSVC(multi_class="crammer_singer", C=1.0 / (0.01 * len(y))).fit(X, y)
+    np.testing.assert_array_equal(named.coef_, given.coef_)
+    assert named.certificate_.value == pytest.approx(0.01 * svc.certificate_.value, rel=1e-5)
+    assert certify(named, X, y).relative_gap <= 1e-6
+    two = ERMClassifier("multiclass_hinge", lam=0.01).fit(X, y > 0)
+    assert two.loss_ == fenchel.Hinge() and two.coef_.shape == (1, 4)
+    with pytest.raises(ValueError, match="does not fit y"):
+        ERMClassifier(MulticlassHinge(4)).fit(X, y)
+    with pytest.raises(ValueError, match="positive L2 penalty"):
+        ERMClassifier("multiclass_hinge", penalty="l1").fit(X, y)

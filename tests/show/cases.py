@@ -9,7 +9,7 @@ import numpy as np
 
 from fenchel import Certificate, Curve, Estimate, Hinge, Logistic, convergence_profile, show
 from fenchel.score.band import roc_band
-from fenchel.score.folds.complexity import LearningCurve, ValidationCurve
+from fenchel.score.folds.score_curves import LearningCurve, ValidationCurve
 
 # Quotes, brackets, dots, signs of templates and of HTML; `zqx` is in no word of ours.
 EVIL = "zqx\"'\\].[a.b]${x}<script>alert(1)</script>{{}}"
@@ -56,6 +56,9 @@ H = np.array([[2.0, 1.2], [1.2, 1.4]])
 WALK = [np.array([-2.0, 2.5])]
 for _ in range(60):
     WALK.append(WALK[-1] - 0.5 * H @ WALK[-1])
+CORRELATION = np.corrcoef(
+    rng.normal(size=(60, 40)) + rng.normal(size=40) * (rng.random((60, 1)) - 0.5) * 4
+)
 MEAN = Estimate(0.9, 0.85, 0.93, level=0.95, method="a method")
 
 CASES: dict[str, Callable[..., Any]] = {
@@ -81,10 +84,21 @@ CASES: dict[str, Callable[..., Any]] = {
     "confusion of many classes": lambda **w: show.confusion(
         np.full((70, 70), 7.0), [f"{EVIL} {i}" for i in range(70)], **w
     ),
+    "confusion of labels": lambda **w: show.confusion(
+        [EVIL, WORSE, WORSE, LONG], [EVIL, EVIL, WORSE, LONG], **w
+    ),
+    "det": lambda **w: show.det(CURVE, threshold=0.3, **w),
+    "det of many rows": lambda **w: show.det(MANY_Y, MANY_SCORE, **w),
     "gains": lambda **w: show.gains(CURVE, threshold=0.3, **w),
     "lift": lambda **w: show.lift(CURVE, threshold=0.3, **w),
     "lift of many rows": lambda **w: show.lift(MANY, **w),
     "calibration": lambda **w: show.calibration(Y, PROBA, **w),
+    "calibration that is off": lambda **w: show.calibration(
+        np.where(MANY_Y == 1, EVIL, WORSE),
+        1.0 / (1.0 + np.exp(-MANY_SCORE)),
+        simultaneous=False,
+        **w,
+    ),
     "net_benefit": lambda **w: show.net_benefit(Y, PROBA, threshold=0.3, **w),
     "convergence": lambda **w: show.convergence(HISTORY, tol=1e-3, **w),
     "convergence in time": lambda **w: show.convergence(HISTORY, against="seconds", **w),
@@ -189,6 +203,32 @@ CASES: dict[str, Callable[..., Any]] = {
     ),
     "column_histograms of many": lambda **w: show.column_histograms(
         {f"{EVIL} {i}": (rng.integers(1, 10**6, 30), np.linspace(-1e5, 1e5, 31)) for i in range(99)}
+    ),
+    "class_histograms": lambda **w: show.class_histograms(
+        {EVIL: [5, 3, 0, 9], WORSE: [0, 7, 7, 1]}, [0.0, 1.0, 2.0, 3.0, 4.0], column=LONG, **w
+    ),
+    "class_histograms of many classes": lambda **w: show.class_histograms(
+        {f"{EVIL} {i}": rng.integers(0, 99, 300) for i in range(9)},
+        np.geomspace(1e-9, 1e-3, 301),
+        **w,
+    ),
+    "class_histograms of levels": lambda **w: show.class_histograms(
+        {EVIL: np.arange(30), WORSE: np.ones(30)}, [f"{EVIL} {i}" for i in range(30)], **w
+    ),
+    "correlation_heatmap": lambda **w: show.correlation_heatmap(
+        CORRELATION[:6, :6], [EVIL, WORSE, LONG, 3, 4, 5], **w
+    ),
+    "correlation_heatmap of many": lambda **w: show.correlation_heatmap(
+        CORRELATION, [f"{EVIL} {i}" for i in range(60)], **w
+    ),
+    "correlation_heatmap of one": lambda **w: show.correlation_heatmap([[1.0]], **w),
+    "drift": lambda **w: show.drift([EVIL, WORSE, LONG], [0.4, 0.01, 0.15], **w),
+    "drift of many": lambda **w: show.drift(range(99), np.linspace(0.0, 3.0, 99), **w),
+    "importance": lambda **w: show.importance(
+        [EVIL, WORSE, LONG], [0.3, -0.01, 0.1], ([0.2, -0.03, 0.05], [0.4, 0.01, 0.2]), **w
+    ),
+    "importance of many": lambda **w: show.importance(
+        range(99), np.linspace(-1e-6, 1e-4, 99), what=EVIL, **w
     ),
     "surrogates": lambda **w: show.surrogates(**w),
     "surrogates that are given": lambda **w: show.surrogates(

@@ -111,7 +111,7 @@ def test_numbers_are_said_with_the_digits_they_have():
     def of(value, low, high):
         return estimated(Estimate(value, low, high, level=0.95, method="m"))
 
-    assert of(0.98765, 0.98123, 0.99234) == "0.988 [0.981, 0.992]"
+    assert of(0.98765, 0.98123, 0.99234) == "0.988 [0.981, 0.993]"
     assert of(0.5, 0.1, 0.9) == "0.50 [0.10, 0.90]"
     assert of(12345.6, 11000.0, 13000.0) == "12346 [11000, 13000]"
     assert of(1.0, 1.0, 1.0) == "1.0000 [1.0000, 1.0000]"

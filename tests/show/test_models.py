@@ -144,7 +144,8 @@ def test_leverage_names_the_rows_beyond_the_usual():
     [
         ([1.0, 2.0], [1.0], "one length"),
         ([1.0, np.nan], [1.0, 2.0], "missing or infinite"),
-        ([], [], "one length"),
+        ([], [], "no row to draw"),
+        (["a", "b"], [1.0, 2.0], "must be numbers"),
     ],
 )
 def test_numbers_that_do_not_pair_are_refused(y, prediction, said):

@@ -102,6 +102,25 @@ def test_a_scree_plot_sums_up():
     assert [row["c"] for row in rows] == pytest.approx([0.5, 0.8, 1.0])
 
 
+def test_groups_may_be_words_or_left_out():
+    """Labels of any clustering: words, and the -1 of rows that belong to none."""
+    codes = np.array([1, 0, 1, 1])
+    words = np.array(["b", "a", "b", "b"], dtype=object)
+    points, values = POINTS[:4], [0.5, 0.2, -0.1, 0.7]
+    assert "Means: 1 0.2, 2 0.37." in notes(show.silhouettes(values, codes))
+    assert "Means: a 0.2, b 0.37." in notes(show.silhouettes(values, words))
+    left = show.silhouettes(values, codes - 1)
+    assert "Means: -1 0.2, 0 0.37." in notes(left)
+    for given in (codes, words, codes - 1):
+        counts = [
+            sum(row["n"] for row in rows)
+            for rows in parts(show.embedding(points, given), "i", "j", "n")
+        ]
+        assert counts == [1, 3]
+    with pytest.raises(ValueError, match="2 groups need 2 labels, got 1"):
+        show.embedding(points, codes, labels=["a"])
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -20,7 +21,8 @@ PIXEL = 1.0 / 380.0
 def test_the_title_carries_the_area_and_its_interval():
     area = curve_auc(CURVE)
     said = title(show.roc(CURVE))
-    assert said == f"AUC {area:.3f} [{area.low:.3f}, {area.high:.3f}]"
+    low, high = math.floor(1000.0 * area.low) / 1000.0, math.ceil(1000.0 * area.high) / 1000.0
+    assert said == f"AUC {area:.3f} [{low:.3f}, {high:.3f}]"
     assert area.method in notes(show.roc(CURVE))
     given = Estimate(0.5, 0.4, 0.6, level=0.9, method="by hand")
     assert title(show.roc(CURVE, area=given)) == "AUC 0.50 [0.40, 0.60]"

@@ -289,7 +289,7 @@ def test_classes_without_an_intercept_over_dependent_columns(seed, monkeypatch) 
     X[:, 3] = X[:, 0]
     problem = problem_of(Multinomial(4), L1(2e-3), False, weighted=False, X=X)
     agrees(problem, minimise(problem, tol=1e-6), 1e-6)
-    assert len(models) <= 40
+    assert len(models) <= 60  # a third of them for digits beyond tol, which small tables get
 
 
 def test_a_state_whose_point_was_moved_is_a_point() -> None:

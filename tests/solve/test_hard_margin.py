@@ -159,11 +159,12 @@ def test_rows_without_weight_do_not_count() -> None:
     np.testing.assert_allclose([found.low, found.high, found.radius], 1.0)
 
 
+@pytest.mark.torch
 def test_homes(tmp_path) -> None:
     """In blocks, in files, sparse, single, on another library: the same interval."""
     import polars as pl
-    import torch
 
+    torch = pytest.importorskip("torch")
     rng = np.random.default_rng(4)
     X = np.round(rng.normal(size=(3000, 4)), 2).astype(np.float32).astype(np.float64)
     y = np.where(X @ [1.0, 2.0, -1.0, 0.5] > 0.2, 1.0, -1.0)
