@@ -47,7 +47,7 @@ def confusion(
         names of the classes.
     labels : sequence of k names, optional
         Names of the classes in sorted order, the positive class last for a curve or scores.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         Where to cut scores or a curve; the counts follow the signal `threshold`.
     sample_weight : array of shape (n,), optional
         Weights of the rows.

@@ -46,7 +46,7 @@ def precision_recall(
         Weights of the rows.
     pos_label : label, optional
         The positive class; by default the greater label.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         Marked, and moved by the signal `threshold`.
     precision : Estimate, optional
         The average precision with its interval, if it is known already.
@@ -110,7 +110,7 @@ def gains(
         Weights of the rows.
     pos_label : label, optional
         The positive class; by default the greater label.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         Marked, and moved by the signal `threshold`.
 
     Examples
@@ -165,7 +165,7 @@ def lift(
         Weights of the rows.
     pos_label : label, optional
         The positive class; by default the greater label.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         Marked, and moved by the signal `threshold`.
 
     Examples
@@ -177,10 +177,12 @@ def lift(
     """
     curve, _ = curve_of("lift", y, score, sample_weight, pos_label)
     flagged, dense, _ = curve.lift()
-    top = float(dense.max())
+    top = max(float(dense.max()), 1.0)
+    # The numbers of the threshold stand above the curve: it may pass anywhere below.
+    room = 1.08 if threshold is None else 1.32
     up = {
         "title": "times as frequent as among all rows",
-        "scale": alt.Scale(domain=[0.0, round(1.08 * max(top, 1.0), 3)], nice=False),
+        "scale": alt.Scale(domain=[0.0, round(room * top, 3)], nice=False),
         "axis": alt.Axis(tickCount=5),
     }
     sides = shares("rows flagged", grid=False), up
@@ -191,13 +193,13 @@ def lift(
         threshold,
         [
             *_level(1.0, "rows in random order", sides),
-            _line(flagged, dense, (width, height), sides, (1.0, 1.08 * max(top, 1.0))),
+            _line(flagged, dense, (width, height), sides, (1.0, room * top)),
         ],
         ("g", "l"),
         sides,
-        corner=(0.98, 0.75 * top, "right"),
+        corner=(0.98, 1.04 * top, "right"),
         title=title or f"In the top 10 % positives are {number(tenth)} times as frequent",
-        notes=[f"Most that could be: {number(1.0 / curve.prior)}, all of them positive."],
+        notes=[f"Largest possible value: {number(1.0 / curve.prior)}, if only positives are flagged."],
         width=width,
         height=height,
     )

@@ -54,7 +54,7 @@ def score_histogram(
         The positive class; by default the greater label.
     labels : (negative, positive), optional
         Names of the classes; by default those of y.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         A line, moved by the signal `threshold`.
     bins : int
 
@@ -63,7 +63,7 @@ def score_histogram(
     >>> from fenchel.show import score_histogram
     >>> chart = score_histogram(["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8], threshold=0.5)
     >>> chart.to_dict()["title"]["text"]
-    'Scores of 2 yes and 2 no rows'
+    'Scores of 2 rows of class yes and 2 of class no'
     """
     curve, names = curve_of("score_histogram", y, score, sample_weight, pos_label)
     negative, positive = _two_names(names if labels is None else labels)
@@ -140,8 +140,9 @@ def score_histogram(
         points = operating_points(curve, threshold)
         parameter = signal(threshold, points)
         layers += _threshold_layers(edges)
-    counted = f"{number(P, 6)} {positive} and {number(N, 6)} {negative}"
-    heading = title or f"Scores of {counted} rows"
+    rows = "row" if P == 1.0 else "rows"
+    said = f"Scores of {number(P, 6)} {rows} of class {positive} and {number(N, 6)} of class {negative}"
+    heading = title or said
     notes = ["Right of the line is flagged."] if threshold is not None else []
     return framed(
         layers, title=heading, notes=notes, width=width, height=height, parameter=parameter

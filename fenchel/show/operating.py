@@ -1,13 +1,15 @@
 """What each threshold does, in a table small enough to travel with a chart and move its marks.
 
-Row i of the table is what score ≥ t_i flags, t falling. The current row is the last with
-t_i ≥ threshold: all rows of the curve that a threshold flags, counted exactly where the threshold
-is one of the table. Scores between two thresholds of the table are not told apart.
+Row i of the table is what score ≥ t_i flags, t falling, and so does every threshold from t_i up to
+h_i. The current row is the last with h_i ≥ threshold: all rows of the curve that the threshold
+flags, counted exactly for the thresholds of the table and for those of six digits, as long as the
+table holds every score. Of many scores the table holds some, and those between are not told apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,13 @@ from numpy.typing import NDArray
 from fenchel.score.curve import Curve
 from fenchel.score.decision import Threshold
 from fenchel.score.groups import Floats
+from fenchel.score.rounding import DOWN, rounded
 from fenchel.show.inline import table
 from fenchel.show.thinning import MOST
 
 NAME = "threshold"
 DIGITS = 17
+TYPED = 6  # significant digits of a threshold that a reader gives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,12 +37,15 @@ class OperatingPoints:
     ----------
     threshold, tp, fp : array of shape (m,)
         Each threshold is a number with few digits between the scores that it divides.
+    up_to : array of shape (m,)
+        The largest threshold of six digits, or of those asked for, that flags the same rows.
     n_positive, n_negative : float
     chosen : int or None
-        The row of the threshold that was asked for.
+        The row of the threshold that was asked for, of several the first.
     """
 
     threshold: Floats
+    up_to: Floats
     tp: Floats
     fp: Floats
     n_positive: float
@@ -51,26 +58,31 @@ class OperatingPoints:
         return float(self.threshold[self.chosen or 0])
 
     def data(self) -> alt.InlineData:
-        """Columns t, p and f: threshold, flagged positives and negatives."""
-        return table(t=self.threshold, p=_short(self.tp), f=_short(self.fp))
+        """Columns t, h, p and f: threshold, up to where it flags the same, flagged positives and
+        negatives."""
+        return table(t=self.threshold, h=self.up_to, p=_short(self.tp), f=_short(self.fp))
 
     def current(self, layer: Any) -> Any:
         """A layer of this table that keeps the row of the current threshold, and no other."""
-        now = f"min({NAME}, {float(self.threshold[0])!r})"
-        # u is the next lower threshold.
-        return layer.transform_window(u="lead(t)").transform_filter(
-            f"datum.t >= {now} && (!isValid(datum.u) || datum.u < {now})"
+        now = f"min({NAME}, {float(self.up_to[0])!r})"
+        # u is that of the next lower threshold.
+        return layer.transform_window(u="lead(h)").transform_filter(
+            f"datum.h >= {now} && (!isValid(datum.u) || datum.u < {now})"
         )
 
     def rates(self, layer: Any) -> Any:
         """A layer of this table with columns a, b, g, c and l: false and true positive rate, share
-        of all rows flagged, precision, lift."""
+        of all rows flagged, precision, lift; q is the precision in words.
+
+        Where nothing is flagged there is no precision; c is then 1, where its curve begins.
+        """
         P, N = float(self.n_positive), float(self.n_negative)
         return layer.transform_calculate(
             a=f"datum.f / {N!r}",
             b=f"datum.p / {P!r}",
             g=f"(datum.f + datum.p) / {P + N!r}",
             c="datum.f + datum.p > 0 ? datum.p / (datum.f + datum.p) : 1",
+            q="datum.f + datum.p > 0 ? format(datum.p / (datum.f + datum.p), '.1%') : '–'",
             l=f"datum.f + datum.p > 0 ? datum.p / (datum.f + datum.p) * {(P + N) / P!r} : null",
         )
 
@@ -81,9 +93,9 @@ def operating_points(curve: Curve, threshold: Any = None, most: int = MOST) -> O
     Parameters
     ----------
     curve : Curve
-    threshold : float, Threshold or altair.Parameter, optional
-        One that must be among them. A `Threshold` flags score > t, and is written as the number
-        above t that flags the same rows.
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
+        What must be among them. A `Threshold` flags score > t, and is written as the number above t
+        that flags the same rows.
     most : int
 
     Examples
@@ -95,25 +107,31 @@ def operating_points(curve: Curve, threshold: Any = None, most: int = MOST) -> O
     ([0.81, 0.5, 0.4, 0.3, 0.12], [0.0, 1.0, 1.0, 2.0, 2.0], 0.5)
     """
     P, N = curve.both()
-    asked = None if threshold is None else _asked(threshold)
+    several = isinstance(threshold, Sequence)
+    given = threshold if several else [threshold] * (threshold is not None)
+    asked = [_asked(one) for one in given]
     floor, top = _divides(curve)
-    at = None if asked is None else _vertex(curve, *asked)
+    at = [_vertex(curve, *one) for one in asked]
     keep = np.flatnonzero(np.isfinite(top) & (floor < top))
     if len(keep) > most:
         along = curve.tpr[keep] + curve.fpr[keep]
         steps = np.searchsorted(along, np.linspace(along[0], along[-1], most - 2))
         keep = keep[np.unique(np.append(steps.clip(max=len(keep) - 1), [0, len(keep) - 1]))]
-        if at is not None:
-            keep = np.unique(np.append(keep, at))
+        keep = np.unique(np.append(keep, at).astype(np.intp))
     t = _shortest(floor[keep], top[keep])
-    chosen = None
-    if asked is not None and at is not None:
-        chosen = min(int(np.searchsorted(keep, at)), len(keep) - 1)
-        value, strict = asked
-        if not strict and keep[chosen] == at and floor[at] < value <= top[at]:
-            t[chosen] = value
+    rows = [min(int(np.searchsorted(keep, one)), len(keep) - 1) for one in at]
+    exact = [
+        (row, value)
+        for row, vertex, (value, strict) in zip(rows, at, asked, strict=True)
+        if not strict and keep[row] == vertex and floor[vertex] < value <= top[vertex]
+    ]
+    for row, value in exact[::-1]:
+        t[row] = value
+    up_to = np.maximum(t, _typed(top[keep]))
+    for row, value in exact:
+        up_to[row] = max(up_to[row], value)
     tp, fp = np.append(0.0, curve.tp)[keep], np.append(0.0, curve.fp)[keep]
-    return OperatingPoints(t, tp, fp, P, N, chosen)
+    return OperatingPoints(t, up_to, tp, fp, P, N, rows[0] if rows else None)
 
 
 def threshold_slider(curve: Curve, start: float) -> alt.Parameter:
@@ -187,6 +205,11 @@ def _shortest(low: Floats, high: Floats) -> Floats:
         found[fits] = cut[fits]
         open_ &= ~fits
     return found + 0.0
+
+
+def _typed(values: Floats) -> Floats:
+    """The values rounded down to the digits that a reader gives."""
+    return np.array([float(rounded(value, DOWN, TYPED)) for value in values.tolist()])
 
 
 def _short(weights: Floats) -> Floats:

@@ -175,7 +175,7 @@ def net_benefit(
         Labels of two classes.
     probability : array of shape (n,)
         Predicted probability of the positive class.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         A line, moved by the signal `threshold`.
     sample_weight : array of shape (n,), optional
         Weights of the rows.

@@ -15,7 +15,7 @@ from fenchel.score.groups import Floats
 from fenchel.show.arguments import curve_of
 from fenchel.show.frame import Width, across, framed, shares
 from fenchel.show.inline import records, rounded, table
-from fenchel.show.operating import OperatingPoints, operating_points, signal
+from fenchel.show.operating import NAME, OperatingPoints, operating_points, signal
 from fenchel.show.theme import BLUE, GREY, ORANGE
 from fenchel.show.thinning import thin
 from fenchel.show.words import estimated, level_of, number, percent
@@ -56,7 +56,7 @@ def roc(
         The positive class; by default the greater label.
     band : ROCBand or bool, optional
         Of `roc_band`: shaded. True makes it of these rows.
-    threshold : float, Threshold or altair.Parameter, optional
+    threshold : float, Threshold or altair.Parameter, or a sequence of them, optional
         Marked, and moved by the signal `threshold`.
     prior : float, optional
         Share of positives that lines of equal cost are for; by default that of the rows.
@@ -92,8 +92,8 @@ def roc(
     layers.append(_chance_layer())
     if iso:
         layers += _cost_layers(curve, share, costs)
-        what = "error rate" if costs == (1.0, 1.0) else f"cost {costs[0]:g} : {costs[1]:g}"
-        notes.append(f"Grey lines: equal {what} at {percent(share)} positives.")
+        what = "error rate" if costs == (1.0, 1.0) else f"cost ({costs[0]:g} : {costs[1]:g})"
+        notes.append(f"Grey: lines of equal {what} at {percent(share)} positives.")
     if hull:
         layers.append(_hull_layer(curve))
         notes.append("Dashes: convex hull.")
@@ -136,7 +136,7 @@ def operating_tooltip() -> list[alt.Tooltip]:
         alt.Tooltip("t:Q", title="threshold", format=".4~g"),
         alt.Tooltip("b:Q", title="positives found", format=".1%"),
         alt.Tooltip("a:Q", title="negatives flagged", format=".1%"),
-        alt.Tooltip("c:Q", title="precision", format=".1%"),
+        alt.Tooltip("q:N", title="precision"),
         alt.Tooltip("p:Q", title="true positives", format=",.6~g"),
         alt.Tooltip("f:Q", title="false positives", format=",.6~g"),
     ]
@@ -147,9 +147,9 @@ def marker_layers(
 ) -> list[Any]:
     """The point of the current threshold, and its numbers in a corner of the plane."""
     said = (
-        "'score ≥ ' + format(datum.t, '.3~g') + '\\n' + 'finds ' + format(datum.b, '.1%')"
+        f"'score ≥ ' + format({NAME}, '.3~g') + '\\n' + 'finds ' + format(datum.b, '.1%')"
         " + ' of positives\\n' + 'flags ' + format(datum.a, '.1%') + ' of negatives\\n'"
-        " + 'precision ' + format(datum.c, '.1%')"
+        " + 'precision ' + datum.q"
     )
     here = points.rates(points.current(alt.Chart(points.data())))
     mark = here.mark_point(
