@@ -18,9 +18,9 @@ from fenchel.convex.loss import Loss
 from fenchel.convex.margin import Exponential
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
-from fenchel.data.laws import check_blocks
+from fenchel.data.laws import check_blocks, check_statistic
 
-__all__ = ["check_blocks", "check_certificate", "check_loss", "check_penalty"]
+__all__ = ["check_blocks", "check_certificate", "check_loss", "check_penalty", "check_statistic"]
 
 
 def check_loss(loss: Loss, *, reach: float | None = None, seed: int = 0) -> None:

@@ -9,8 +9,9 @@ from typing import ClassVar, final
 
 from array_api_compat import array_namespace
 
-from fenchel.convex.loss import Bent, Loss, Unbounded, inward
+from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded, inward
 from fenchel.data.arrays import Array
+from fenchel.data.elementary import absolute, clip, constant, indicator, maximum, sign, where
 
 
 class Distance(Loss):
@@ -51,9 +52,27 @@ class Distance(Loss):
         return self.phi_star(theta) + y * theta
 
 
+class FormulaDistance(Distance, Scalar):
+    """A loss of the residual whose φ is written once, for arrays and for compiled loops."""
+
+    __slots__ = ()
+
+    def phi(self, r: Array) -> Array:
+        return self.value_formula(r, *self.parameters(r))
+
+    def dphi(self, r: Array) -> Array:
+        return self.slope_formula(r, *self.parameters(r))
+
+    def d2phi(self, r: Array) -> Array:
+        return self.curvature_formula(r, *self.parameters(r))
+
+    def phi_star(self, theta: Array) -> Array:
+        return self.conjugate_formula(theta, *self.parameters(theta))
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Square(Unbounded, Distance):
+class Square(Unbounded, FormulaDistance):
     """Half the squared residual, whose best constant is the mean.
 
     φ(r) = r²/2,  φ*(θ) = θ²/2
@@ -65,24 +84,26 @@ class Square(Unbounded, Distance):
 
     smoothness: ClassVar[float] = 1.0
 
-    def phi(self, r: Array) -> Array:
-        square = r * r
-        square *= 0.5
-        return square
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        return 0.5 * (r * r)
 
-    def dphi(self, r: Array) -> Array:
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
         return r
 
-    def d2phi(self, r: Array) -> Array:
-        return array_namespace(r).ones_like(r)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return constant(1.0, r)
 
-    def phi_star(self, theta: Array) -> Array:
-        return 0.5 * theta * theta
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return 0.5 * t * t
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Absolute(Bent, Distance):
+class Absolute(Bent, FormulaDistance):
     """The absolute residual, whose best constant is the median.
 
     φ(r) = |r|,  φ*(θ) = 0
@@ -94,18 +115,21 @@ class Absolute(Bent, Distance):
 
     smoothness: ClassVar[float] = math.inf
 
-    def phi(self, r: Array) -> Array:
-        return array_namespace(r).abs(r)
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        return absolute(r)
 
-    def dphi(self, r: Array) -> Array:
-        return array_namespace(r).sign(r)
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
+        return sign(r)
 
-    def d2phi(self, r: Array) -> Array:
-        return array_namespace(r).zeros_like(r)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return constant(0.0, r)
 
-    def phi_star(self, theta: Array) -> Array:
-        xp = array_namespace(theta)
-        return xp.where(xp.abs(theta) <= 1.0, xp.zeros_like(theta), xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where(absolute(t) <= 1.0, constant(0.0, t), math.inf)
 
     def slopes(self, y: Array) -> tuple[float, float]:
         return -1.0, 1.0
@@ -113,7 +137,7 @@ class Absolute(Bent, Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Huber(Bent, Distance):
+class Huber(Bent, FormulaDistance):
     """Quadratic near 0, linear beyond ε.
 
     φ(r) = r²/2 for |r| ≤ ε, ε|r| − ε²/2 beyond,  φ*(θ) = θ²/2
@@ -132,20 +156,25 @@ class Huber(Bent, Distance):
         # A float64 scalar of numpy would turn float32 arrays into float64.
         object.__setattr__(self, "eps", float(self.eps))
 
-    def phi(self, r: Array) -> Array:
-        return self._join(r, self.dphi(r))
+    def parameters(self, x: Array) -> tuple[float, float]:
+        return inward(self.eps, x), 0.0
 
-    def dphi(self, r: Array) -> Array:
-        eps = inward(self.eps, r)
-        return r.clip(-eps, eps)
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        c = clip(r, -a, a)
+        return (r - 0.5 * c) * c
 
-    def d2phi(self, r: Array) -> Array:
-        xp = array_namespace(r)
-        return xp.astype(xp.abs(r) <= inward(self.eps, r), r.dtype)
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
+        return clip(r, -a, a)
 
-    def phi_star(self, theta: Array) -> Array:
-        xp = array_namespace(theta)
-        return xp.where(xp.abs(theta) <= inward(self.eps, theta), 0.5 * theta * theta, xp.inf)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return indicator(absolute(r) <= a, r)
+
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where(absolute(t) <= a, 0.5 * t * t, math.inf)
 
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         r = z - y
@@ -170,7 +199,7 @@ class Huber(Bent, Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pinball(Bent, Distance):
+class Pinball(Bent, FormulaDistance):
     """The tilted absolute residual, whose best constant is the quantile q.
 
     φ(r) = max(−q r, (1 − q) r),  φ*(θ) = 0
@@ -188,20 +217,24 @@ class Pinball(Bent, Distance):
             raise ValueError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}")
         object.__setattr__(self, "quantile", float(self.quantile))
 
-    def phi(self, r: Array) -> Array:
-        return array_namespace(r).maximum(-self.quantile * r, (1.0 - self.quantile) * r)
+    def parameters(self, x: Array) -> tuple[float, float]:
+        return inward(-self.quantile, x), inward(1.0 - self.quantile, x)
 
-    def dphi(self, r: Array) -> Array:
-        xp = array_namespace(r)
-        return xp.sign(r).clip(inward(-self.quantile, r), inward(1.0 - self.quantile, r))
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        return maximum(a * r, b * r)
 
-    def d2phi(self, r: Array) -> Array:
-        return array_namespace(r).zeros_like(r)
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
+        return clip(sign(r), a, b)
 
-    def phi_star(self, theta: Array) -> Array:
-        xp = array_namespace(theta)
-        low, high = inward(-self.quantile, theta), inward(1.0 - self.quantile, theta)
-        return xp.where((theta >= low) & (theta <= high), xp.zeros_like(theta), xp.inf)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return constant(0.0, r)
+
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where((t >= a) & (t <= b), constant(0.0, t), math.inf)
 
     def slopes(self, y: Array) -> tuple[float, float]:
         return inward(-self.quantile, y), inward(1.0 - self.quantile, y)
@@ -209,7 +242,7 @@ class Pinball(Bent, Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class EpsilonInsensitive(Bent, Distance):
+class EpsilonInsensitive(Bent, FormulaDistance):
     """The absolute residual with a free zone of half-width ε.
 
     φ(r) = max(0, |r| − ε),  φ*(θ) = ε|θ|
@@ -227,21 +260,24 @@ class EpsilonInsensitive(Bent, Distance):
             raise ValueError(f"eps must be nonnegative and finite, got {self.eps!r}")
         object.__setattr__(self, "eps", float(self.eps))
 
-    def phi(self, r: Array) -> Array:
-        xp = array_namespace(r)
-        return (xp.abs(r) - self.eps).clip(0.0, None)
+    def parameters(self, x: Array) -> tuple[float, float]:
+        return self.eps, 0.0
 
-    def dphi(self, r: Array) -> Array:
-        xp = array_namespace(r)
-        return xp.sign(r - r.clip(-self.eps, self.eps))
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        return maximum(absolute(r) - a, 0.0)
 
-    def d2phi(self, r: Array) -> Array:
-        return array_namespace(r).zeros_like(r)
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
+        return sign(r - clip(r, -a, a))
 
-    def phi_star(self, theta: Array) -> Array:
-        xp = array_namespace(theta)
-        size = xp.abs(theta)
-        return xp.where(size <= 1.0, self.eps * size, xp.inf)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return constant(0.0, r)
+
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where(absolute(t) <= 1.0, a * absolute(t), math.inf)
 
     @property
     def width(self) -> float:
@@ -253,7 +289,7 @@ class EpsilonInsensitive(Bent, Distance):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredEpsilonInsensitive(Unbounded, Distance):
+class SquaredEpsilonInsensitive(Unbounded, FormulaDistance):
     """Half the square of the residual beyond a free zone of half-width ε.
 
     φ(r) = max(0, |r| − ε)²/2,  φ*(θ) = θ²/2 + ε|θ|
@@ -271,16 +307,22 @@ class SquaredEpsilonInsensitive(Unbounded, Distance):
             raise ValueError(f"eps must be nonnegative and finite, got {self.eps!r}")
         object.__setattr__(self, "eps", float(self.eps))
 
-    def phi(self, r: Array) -> Array:
-        outside = self.dphi(r)
+    def parameters(self, x: Array) -> tuple[float, float]:
+        return self.eps, 0.0
+
+    @staticmethod
+    def value_formula(r: Array, a: float, b: float) -> Array:
+        outside = r - clip(r, -a, a)
         return 0.5 * outside * outside
 
-    def dphi(self, r: Array) -> Array:
-        return r - r.clip(-self.eps, self.eps)
+    @staticmethod
+    def slope_formula(r: Array, a: float, b: float) -> Array:
+        return r - clip(r, -a, a)
 
-    def d2phi(self, r: Array) -> Array:
-        xp = array_namespace(r)
-        return xp.astype(xp.abs(r) >= self.eps, r.dtype)
+    @staticmethod
+    def curvature_formula(r: Array, a: float, b: float) -> Array:
+        return indicator(absolute(r) >= a, r)
 
-    def phi_star(self, theta: Array) -> Array:
-        return 0.5 * theta * theta + self.eps * array_namespace(theta).abs(theta)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return 0.5 * t * t + a * absolute(t)

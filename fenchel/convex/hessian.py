@@ -14,6 +14,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fenchel.convex.rows.statistics import LossCurvature
 from fenchel.data.arrays import Array, host
 from fenchel.data.design import MatrixDesign, Point
 
@@ -149,10 +150,10 @@ def curvature(problem: Problem, point: Point, centre: Floats) -> Curvature:
     assert isinstance(design, MatrixDesign)
     size = design.dimension + problem.intercept
 
-    def of_rows(y: Array, z: Array) -> Array:
-        h = loss.curvature(y, z)
-        return h if K is None else _pairs(h)
+    def pairs(y: Array, z: Array) -> Array:
+        return _pairs(loss.curvature(y, z))
 
+    of_rows = LossCurvature(loss) if K is None else pairs
     raw = design.gram(point, of_rows, centre if problem.intercept else None) / design.weight
     grams = tuple(H[:size, :size] for H in (raw[None] if K is None else raw))
     return Curvature(grams, centre, problem.intercept, K)

@@ -78,6 +78,40 @@ class Loss(ABC):
         return xp.minimum(theta, scaled) if up >= down else xp.maximum(theta, scaled)
 
 
+class Scalar(Loss):
+    """A loss of one number φ, the margin y z or the residual z − y.
+
+    Its formulas are plain functions of that number and two parameters a and b, in the names of
+    `fenchel.data.elementary`: the same code runs on arrays and, compiled, row by row.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    @abstractmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
+        """φ."""
+
+    @staticmethod
+    @abstractmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        """φ′; at a kink a subgradient."""
+
+    @staticmethod
+    @abstractmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        """φ″; 0 where it does not exist."""
+
+    @staticmethod
+    @abstractmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        """φ*; inf outside its domain."""
+
+    def parameters(self, x: Array) -> tuple[float, float]:
+        """a and b in the floating type of x, rounded so that slopes stay in the domain of φ*."""
+        return 0.0, 0.0
+
+
 class Unbounded(Loss):
     """A loss whose conjugate is finite on the whole line, so that any shift of θ is allowed.
 

@@ -12,8 +12,19 @@ from array_api_compat import array_namespace
 from scipy.special import xlog1py
 
 from fenchel.convex import calibration
-from fenchel.convex.loss import Bent, Loss, Unbounded
-from fenchel.data.arrays import Array, sigmoid, softplus, xlogx
+from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded
+from fenchel.data.arrays import Array
+from fenchel.data.elementary import (
+    absolute,
+    clip,
+    constant,
+    exp,
+    indicator,
+    log1p,
+    maximum,
+    where,
+    xlogx,
+)
 
 
 class Margin(Loss):
@@ -62,9 +73,27 @@ class Margin(Loss):
         return calibration.psi(self, theta)
 
 
+class FormulaMargin(Margin, Scalar):
+    """A loss of the margin whose φ is written once, for arrays and for compiled loops."""
+
+    __slots__ = ()
+
+    def phi(self, m: Array) -> Array:
+        return self.value_formula(m, *self.parameters(m))
+
+    def dphi(self, m: Array) -> Array:
+        return self.slope_formula(m, *self.parameters(m))
+
+    def d2phi(self, m: Array) -> Array:
+        return self.curvature_formula(m, *self.parameters(m))
+
+    def phi_star(self, t: Array) -> Array:
+        return self.conjugate_formula(t, *self.parameters(t))
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class SquareMargin(Unbounded, Margin):
+class SquareMargin(Unbounded, FormulaMargin):
     """The squared residual of a target ±1, as a function of the margin.
 
     φ(m) = (1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -76,18 +105,21 @@ class SquareMargin(Unbounded, Margin):
 
     smoothness: ClassVar[float] = 2.0
 
-    def phi(self, m: Array) -> Array:
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
         short = 1.0 - m
-        short *= short
-        return short
+        return short * short
 
-    def dphi(self, m: Array) -> Array:
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
         return 2.0 * m - 2.0
 
-    def d2phi(self, m: Array) -> Array:
-        return array_namespace(m).full_like(m, 2.0)
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        return constant(2.0, m)
 
-    def phi_star(self, t: Array) -> Array:
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return t * (1.0 + 0.25 * t)
 
     def psi(self, theta: Any) -> Any:
@@ -96,7 +128,7 @@ class SquareMargin(Unbounded, Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Logistic(Margin):
+class Logistic(FormulaMargin):
     """The negative log-likelihood of P(y | z) = 1 / (1 + e^{−y z}).
 
     φ(m) = log(1 + e^{−m}),  φ*(t) = −t log(−t) + (1 + t) log(1 + t),
@@ -109,29 +141,24 @@ class Logistic(Margin):
 
     smoothness: ClassVar[float] = 0.25
 
-    def phi(self, m: Array) -> Array:
-        return softplus(-m)
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
+        return log1p(exp(-absolute(m))) + maximum(-m, 0.0)
 
-    def dphi(self, m: Array) -> Array:
-        return -sigmoid(-m)
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        e = exp(-absolute(m))
+        return -where(m >= 0.0, e, 1.0) / (1.0 + e)
 
-    def d2phi(self, m: Array) -> Array:
-        xp = array_namespace(m)
-        e = xp.exp(-xp.abs(m))
-        u = e + 1.0
-        e /= u
-        e /= u
-        return e
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        e = exp(-absolute(m))
+        return e / (1.0 + e) / (1.0 + e)
 
-    def phi_star(self, t: Array) -> Array:
-        xp = array_namespace(t)
-        a = -t
-        inside = bool(xp.min(a) >= 0.0) and bool(xp.max(a) <= 1.0) if a.shape[0] else True
-        if not inside:  # rarely: the two sweeps are cheaper than choosing entry by entry
-            a = a.clip(0.0, 1.0)
-        value = xlogx(a)
-        value += xlogx(1.0 - a)
-        return value if inside else xp.where(a == -t, value, xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        c = clip(-t, 0.0, 1.0)
+        return where((t >= -1.0) & (t <= 0.0), xlogx(c) + xlogx(1.0 - c), math.inf)
 
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         xp = array_namespace(z)
@@ -157,7 +184,7 @@ class Logistic(Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Hinge(Bent, Margin):
+class Hinge(Bent, FormulaMargin):
     """The shortfall of the margin below 1: the loss of the support vector machine.
 
     φ(m) = max(0, 1 − m),  φ*(t) = t,  ψ(θ) = |θ|
@@ -169,18 +196,21 @@ class Hinge(Bent, Margin):
 
     smoothness: ClassVar[float] = math.inf
 
-    def phi(self, m: Array) -> Array:
-        return (1.0 - m).clip(0.0, None)
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
+        return maximum(1.0 - m, 0.0)
 
-    def dphi(self, m: Array) -> Array:
-        return -array_namespace(m).astype(m < 1.0, m.dtype)
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        return -indicator(m < 1.0, m)
 
-    def d2phi(self, m: Array) -> Array:
-        return array_namespace(m).zeros_like(m)
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        return constant(0.0, m)
 
-    def phi_star(self, t: Array) -> Array:
-        xp = array_namespace(t)
-        return xp.where((t >= -1.0) & (t <= 0.0), t, xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where((t >= -1.0) & (t <= 0.0), t, math.inf)
 
     def slopes(self, y: Array) -> tuple[Array, Array]:
         return (-y).clip(None, 0.0), (-y).clip(0.0, None)
@@ -191,7 +221,7 @@ class Hinge(Bent, Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredHinge(Margin):
+class SquaredHinge(FormulaMargin):
     """The squared shortfall of the margin below 1.
 
     φ(m) = max(0, 1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -203,20 +233,22 @@ class SquaredHinge(Margin):
 
     smoothness: ClassVar[float] = 2.0
 
-    def phi(self, m: Array) -> Array:
-        short = (1.0 - m).clip(0.0, None)
-        short *= short
-        return short
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
+        short = maximum(1.0 - m, 0.0)
+        return short * short
 
-    def dphi(self, m: Array) -> Array:
-        return -2.0 * (1.0 - m).clip(0.0, None)
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        return -2.0 * maximum(1.0 - m, 0.0)
 
-    def d2phi(self, m: Array) -> Array:
-        return 2.0 * array_namespace(m).astype(m < 1.0, m.dtype)
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        return 2.0 * indicator(m < 1.0, m)
 
-    def phi_star(self, t: Array) -> Array:
-        xp = array_namespace(t)
-        return xp.where(t <= 0.0, t * (1.0 + 0.25 * t), xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where(t <= 0.0, t * (1.0 + 0.25 * t), math.inf)
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta) ** 2
@@ -224,7 +256,7 @@ class SquaredHinge(Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Exponential(Margin):
+class Exponential(FormulaMargin):
     """The exponential of the negative margin: the loss of AdaBoost.
 
     φ(m) = e^{−m},  φ*(t) = −t log(−t) + t,  ψ(θ) = 1 − √(1 − θ²)
@@ -237,20 +269,21 @@ class Exponential(Margin):
 
     smoothness: ClassVar[float] = math.inf
 
-    def phi(self, m: Array) -> Array:
-        # An overflow is the right answer here, and clipping the margin would hide it.
-        with np.errstate(over="ignore"):
-            return array_namespace(m).exp(-m)
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
+        return exp(-m)
 
-    def dphi(self, m: Array) -> Array:
-        return -self.phi(m)
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        return -exp(-m)
 
-    def d2phi(self, m: Array) -> Array:
-        return self.phi(m)
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        return exp(-m)
 
-    def phi_star(self, t: Array) -> Array:
-        xp = array_namespace(t)
-        return xp.where(t <= 0.0, xlogx((-t).clip(0.0, None)) + t, xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where(t <= 0.0, xlogx(maximum(-t, 0.0)) + t, math.inf)
 
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         e = self.phi(y * z)
@@ -266,7 +299,7 @@ class Exponential(Margin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class ModifiedHuber(Margin):
+class ModifiedHuber(FormulaMargin):
     """The squared hinge, linear for margins below −1.
 
     φ(m) = max(0, 1 − m)² for m ≥ −1, −4m below,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -279,23 +312,23 @@ class ModifiedHuber(Margin):
 
     smoothness: ClassVar[float] = 2.0
 
-    def phi(self, m: Array) -> Array:
+    @staticmethod
+    def value_formula(m: Array, a: float, b: float) -> Array:
         short = 1.0 - m
-        near = short.clip(0.0, 2.0)
-        short *= 2.0
-        short -= near
-        short *= near
-        return short
+        near = clip(short, 0.0, 2.0)
+        return near * (2.0 * short - near)
 
-    def dphi(self, m: Array) -> Array:
-        return -2.0 * (1.0 - m).clip(0.0, 2.0)
+    @staticmethod
+    def slope_formula(m: Array, a: float, b: float) -> Array:
+        return -2.0 * clip(1.0 - m, 0.0, 2.0)
 
-    def d2phi(self, m: Array) -> Array:
-        return 2.0 * array_namespace(m).astype((m >= -1.0) & (m < 1.0), m.dtype)
+    @staticmethod
+    def curvature_formula(m: Array, a: float, b: float) -> Array:
+        return 2.0 * indicator((m >= -1.0) & (m < 1.0), m)
 
-    def phi_star(self, t: Array) -> Array:
-        xp = array_namespace(t)
-        return xp.where((t >= -4.0) & (t <= 0.0), t * (1.0 + 0.25 * t), xp.inf)
+    @staticmethod
+    def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        return where((t >= -4.0) & (t <= 0.0), t * (1.0 + 0.25 * t), math.inf)
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta) ** 2

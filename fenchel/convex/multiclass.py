@@ -12,7 +12,8 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.loss import Loss
-from fenchel.data.arrays import Array, double, host, like, xlogx
+from fenchel.data.arrays import Array, double, host, like
+from fenchel.data.elementary import xlogx
 
 
 class Joint(Loss):

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Distance
-from fenchel.convex.loss import Bent, Loss
+from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Joint
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
+from fenchel.convex.rows.statistics import DualSums, ValueGradient, dual_sums, weighted_sum
 from fenchel.convex.unpenalised import certify_unpenalised, sharpen
-from fenchel.data.arrays import Array, like
+from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
 
@@ -75,13 +76,7 @@ class Problem(Objective):
 
     def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
         """Value and gradient in one pass."""
-        loss, intercept = self.loss, self.intercept  # and not self: this travels to a cluster
-
-        def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            value, theta, _ = loss.evaluate(y, scores[0])
-            off = loss.imbalance(y, theta, s) if intercept else 0.0
-            return _times(theta, s), Totals(_sum(value, s), off)
-
+        rows = ValueGradient(self.loss, self.intercept)
         pull, level, value, off = self.design.sweep([point], rows, exact=exact)
         total = self.design.weight
         w = point[0]
@@ -175,41 +170,23 @@ class Problem(Objective):
         return replace(self, design=self.design.beside(theta))
 
     def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:
-        loss, tally = self.loss, self.tally()
+        found = DualSums(self.loss, self.middle, imbalance, scale)
+        if not given:
+            return found
+        loss = self.loss
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            z = scores[0]
-            if given:
-                y, theta = _parted(loss, y)
-                value = loss.value(y, z)
-            else:
-                value, theta, _ = loss.evaluate(y, z)
-            if imbalance is not None:
-                theta = loss.center(y, theta, imbalance)
-            if scale != 1.0:
-                theta = scale * theta
-            return _times(theta, s), tally(y, z, value, theta, s)
+            y, theta = _parted(loss, y)
+            return found.of_point(y, scores[0], loss.value(y, scores[0]), theta, s)
 
         return rows
 
     def tally(self) -> Tally:
-        """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and what rounding means here: EPS
-        of the loss at the mean target, where the fit explains all, and less of that at zero;
-        16√EPS for a loss that grows like the residual itself."""
+        """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and the floor of rounding."""
         loss, middle = self.loss, self.middle
-        distance = isinstance(loss, Distance)
-        tiny = 16.0 * EPS**0.5 if isinstance(loss, Bent) and loss.soft == 0.0 else EPS
 
         def sums(y: Array, z: Array, value: Array, theta: Array, s: Array | None) -> Totals:
-            mass = float(z.shape[0]) if s is None else float(array_namespace(s).sum(s))
-            floor = EPS * EPS * mass
-            if distance:
-                raw, nothing = _sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
-                floor = tiny * (_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
-            # Σ sθ = 0 allows any shift of y in l* = φ*(θ) + yθ, and this one saves the digits of a
-            # target far from zero.
-            y = y - like(middle, z) if distance else y
-            return Totals(_sum(value, s), _sum(loss.conjugate(y, theta), s), floor)
+            return dual_sums(loss, middle, y, z, value, theta, s)
 
         return sums
 
@@ -245,7 +222,7 @@ class Problem(Objective):
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
             y = _parted(loss, y)[0] if y.ndim == 2 and single else y
             nothing = 0.0 * scores[0]
-            return nothing, Totals(_sum(loss.conjugate(y, nothing), s))
+            return nothing, Totals(weighted_sum(loss.conjugate(y, nothing), s))
 
         origin = self.origin()
         least = float(self.design.sweep([origin], rows, exact=True)[2]) / self.design.weight
@@ -272,18 +249,3 @@ def _parted(loss: Loss, y: Array) -> tuple[Array, Array]:
         xp = array_namespace(y)
         return xp.astype(y[:, 0], xp.int64), y[:, 1:]
     return y[:, 0], y[:, 1]
-
-
-def _times(theta: Array, s: Array | None) -> Array:
-    if s is None:
-        return theta
-    return theta * (s if theta.ndim == 1 else s[:, None])
-
-
-def _sum(values: Array, s: Array | None) -> float:
-    """Σ sᵢ valuesᵢ in float64; a row of no weight counts nothing, even at infinity."""
-    xp = array_namespace(values)
-    if s is not None:
-        s = s if values.ndim == 1 else s[:, None]
-        values = xp.where(s > 0, values, 0.0) * s
-    return float(xp.sum(values, dtype=xp.float64))

@@ -25,8 +25,9 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import EPS, Evaluation
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, InMemory
-from fenchel.data.design import Column, MatrixDesign, Point, adjoint, forward
+from fenchel.data.design import Column, MatrixDesign, Point
 from fenchel.data.pairs.tree import Pairs
+from fenchel.data.products import adjoint, forward
 from fenchel.data.rows import join
 
 Floats = NDArray[np.float64]

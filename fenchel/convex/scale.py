@@ -33,7 +33,8 @@ from fenchel.convex.distance import Huber
 from fenchel.convex.hessian import Factor, Root
 from fenchel.data.arrays import Array, double, host, like
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import MatrixDesign, adjoint, forward, weighted_gram
+from fenchel.data.design import MatrixDesign
+from fenchel.data.products import adjoint, forward, weighted_gram
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)

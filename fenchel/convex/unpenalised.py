@@ -33,7 +33,8 @@ from fenchel.convex.margin import SquareMargin
 from fenchel.convex.penalty import L2, is_bounded
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals, free_memory
-from fenchel.data.design import MatrixDesign, Point, adjoint
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.products import adjoint
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem

@@ -39,14 +39,6 @@ def softmax(z: Array) -> Array:
     return e / xp.sum(e, axis=-1, keepdims=True)
 
 
-def xlogx(x: Array) -> Array:
-    """x log x for x ≥ 0, with 0 log 0 = 0."""
-    xp = array_namespace(x)
-    value = xp.log(x.clip(float(xp.finfo(x.dtype).smallest_normal), None))
-    value *= x
-    return value
-
-
 def host(x: Array) -> NDArray[Any]:
     """The values as a numpy array; floating values as float64."""
     if is_torch_array(x):

@@ -7,24 +7,26 @@ for any number of threads or workers and any order of arrival.
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from fenchel.data.arrays import is_sparse
+from fenchel.data.parallel import (
+    in_ranges,
+    keep_pages,
+    one_blas_thread,
+    one_thread,
+    ordered,
+    thread_count,
+    threads,
+)
 from fenchel.data.rows import Block, column_label, every, join
+from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
+from fenchel.data.statistic import Statistic as Compilable
 from fenchel.data.tree import Merge, Statistic, Totals, tree_sum
 
 __all__ = [
@@ -35,141 +37,13 @@ __all__ = [
     "Merge",
     "Numbered",
     "Totals",
+    "one_blas_thread",
+    "one_thread",
+    "ordered",
+    "thread_count",
     "threads",
     "tree_sum",
 ]
-_THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    """Use n threads for the passes over the data inside this context (default: every core)."""
-    if n < 1:
-        raise ValueError(f"threads must be at least 1, got {n}")
-    token = _THREADS.set(n)
-    try:
-        yield
-    finally:
-        _THREADS.reset(token)
-
-
-def thread_count() -> int:
-    """The number of threads the next pass will use."""
-    chosen = _THREADS.get()
-    if chosen is not None:
-        return chosen
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def _blas() -> tuple[list[Any], list[Any]]:
-    """The loaded BLAS libraries: those whose setting is the process's, and the thread's own."""
-    import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
-
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    own = [lib for lib in found if lib.info().get("threading_layer") == "openmp"]
-    return [lib for lib in found if lib not in own], own
-
-
-def _set_blas(lib: Any, count: int) -> None:
-    # threadpoolctl 3.7 lets one thread alone change OpenBLAS; a pass may begin in any thread.
-    getattr(lib, "_real_set_num_threads", lib.set_num_threads)(count)
-
-
-@lru_cache(maxsize=1)
-def keep_pages() -> None:
-    """Let the C library keep the memory of a block's temporary arrays from block to block.
-
-    glibc returns free memory beyond twice the largest array freed so far; each block would then
-    fault its temporaries in anew, which costs more than the arithmetic. One larger array, made
-    and freed, raises that mark to 32 MiB.
-    """
-    np.empty(2**24, np.uint8)
-
-
-class _OneBlasThread:
-    """The setting of the process: the first pass to begin sets it and the last to end restores
-    it, so passes that overlap in several threads cannot restore it wrongly."""
-
-    def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
-        self._before: list[tuple[Any, int]] = []
-
-    def enter(self, libs: list[Any]) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = [(lib, lib.get_num_threads()) for lib in libs]
-                for lib in libs:
-                    _set_blas(lib, 1)
-            self._inside += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                for lib, count in self._before:
-                    _set_blas(lib, count)
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Matrix products run on the thread that asks for them, as long as this lasts."""
-    shared, own = _blas()
-    before = [(lib, lib.get_num_threads()) for lib in own]
-    for lib in own:
-        _set_blas(lib, 1)
-    _ONE_BLAS_THREAD.enter(shared)
-    try:
-        yield
-    finally:
-        _ONE_BLAS_THREAD.leave()
-        for lib, count in before:
-            _set_blas(lib, count)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compiled loops of other libraries too run on one thread: theirs add up in any order."""
-    loops = ThreadpoolController().limit(limits=1, user_api="openmp")
-    with one_blas_thread(), loops:
-        yield
-
-
-@lru_cache(maxsize=4)
-def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="fenchel")
-
-
-def _alone(work: Callable[[Any], Statistic], item: Any) -> Statistic:
-    # A pass begun inside a statistic runs on the thread it is in: were it to wait for the pool,
-    # every thread could wait for the others.
-    _THREADS.set(1)
-    return work(item)
-
-
-def ordered(
-    work: Callable[[Any], Statistic], items: Sequence[Any], workers: int
-) -> Iterator[Statistic]:
-    """work(item) for each item, in order, on a pool that runs at most `workers` ahead."""
-    if workers <= 1 or len(items) <= 1:
-        yield from map(work, items)
-        return
-    pool = _pool(os.getpid(), workers)
-    waiting: deque[Future[Statistic]] = deque()
-    try:
-        for item in items:
-            # In the caller's context, so that numpy.errstate reaches the threads.
-            waiting.append(pool.submit(copy_context().run, _alone, work, item))
-            if len(waiting) > workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
 
 
 class Blocks(ABC):
@@ -258,8 +132,7 @@ class MappedBlocks(Blocks):
         return map(self.fn, self.base)
 
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
-        fn = self.fn
-        return self.base.reduce(lambda block: stat(fn(block)))
+        return self.base.reduce(Composed(stat, self.fn))
 
 
 def block_rows(n_rows: int, n_cols: int, row_bytes: float) -> int:
@@ -289,7 +162,7 @@ class Numbered(Blocks):
 
     def visit(self, i: int, stat: Callable[[Block], Statistic]) -> Statistic:
         """The statistic of block i."""
-        return stat(self.block(i))
+        return on_block(stat, self.block(i))
 
     def __iter__(self) -> Iterator[Block]:
         return map(self.block, range(self.count))
@@ -333,6 +206,7 @@ class InMemory(Numbered):
         self.rows = max(1, min(rows, self.n_rows))
         self.dtype = np.dtype(str(X.dtype).removeprefix("torch."))
         self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
+        self._seen: dict[int, tuple[Callable[[Block], Block], InMemory | None]] = {}
 
     @property
     def local(self) -> bool:
@@ -368,6 +242,44 @@ class InMemory(Numbered):
         y = None if self.whole.y is None else self.whole.y[rows]
         weight = None if self.whole.weight is None else self.whole.weight[rows]
         return Block(self.whole.start + lo, X, y, weight)
+
+    def map(self, fn: Callable[[Block], Block], n_cols: int | None = None) -> Blocks:
+        if n_cols not in (None, self.n_cols):
+            return super().map(fn, n_cols)
+        seen = self._beside(fn)
+        return super().map(fn, n_cols) if seen is None else seen
+
+    def _beside(self, fn: Callable[[Block], Block]) -> InMemory | None:
+        """The table with fn applied, where it changes targets and weights alone: made once, for
+        every pass over the same rows."""
+        first = self.block(0)
+        if fn(first).X is not first.X:
+            return None
+        seen = InMemory(fn(self.whole), self.names)
+        seen.classes = self.classes
+        return seen
+
+    def _kernel(self, stat: Callable[[Block], Statistic]) -> Kernel[Any] | None:
+        """The compiled loop of a statistic, perhaps of one seen through a function of blocks."""
+        if not isinstance(stat, Composed):
+            return kernel_of(stat, self.whole)
+        if not isinstance(stat.stat, Compilable | Composed):
+            return None
+        known = self._seen.get(id(stat.of_block))
+        if known is None:  # the function is kept with its answer, so that no other takes its id
+            if len(self._seen) >= 16:
+                self._seen.clear()
+            known = self._seen[id(stat.of_block)] = stat.of_block, self._beside(stat.of_block)
+        return None if known[1] is None else known[1]._kernel(stat.stat)
+
+    def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
+        if not isinstance(stat, Several):
+            kernel = self._kernel(stat)
+            return super().reduce(stat) if kernel is None else in_ranges(kernel, self.n_rows)
+        kernels = [self._kernel(one) for one in stat.stats]
+        plain = tuple(one for one, k in zip(stat.stats, kernels, strict=True) if k is None)
+        shared = iter(super().reduce(Several(plain)) if plain else ())
+        return Totals(*(next(shared) if k is None else in_ranges(k, self.n_rows) for k in kernels))
 
     def gather(self) -> Block:
         return self.whole

@@ -11,7 +11,8 @@ from scipy.sparse import csc_array
 
 from fenchel.data.arrays import double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks, InMemory, MappedBlocks, ordered, thread_count
-from fenchel.data.design import MatrixDesign, adjoint, forward
+from fenchel.data.design import MatrixDesign
+from fenchel.data.products import adjoint, forward
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fenchel.data.dense.compiled import SUMS, call_rows
+
 # `fastmath` lets the sums over a row be vectorised; no value here is NaN or infinite, since the
 # rows were checked when the table came in.
 _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
@@ -67,3 +69,71 @@ def csr_normal(
         for q in range(lo, hi):
             g[indices[q]] += u * data[q]
     return total
+
+
+@njit(**SUMS)
+def csr_sweep(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    y: NDArray[Any],
+    s: NDArray[Any],
+    W: NDArray[Any],
+    b: NDArray[Any],
+    function: int,
+    parameters: NDArray[Any],
+    part: int,
+    first: int,
+    last: int,
+    G: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Parts first … last - 1 of rows: Z = X W + b, (r, sums) by the row function, G[p] = X'r."""
+    n, q, k, extra = indptr.size - 1, W.shape[1], G.shape[2], sums.shape[1] - G.shape[2]
+    tile = min(1024, part)
+    Z = np.zeros((q, tile))
+    R = np.zeros((k, tile))
+    more = np.zeros(max(extra, 1))
+    t = np.zeros(q, W.dtype)
+    for p in range(first, last):
+        end = min(n, (p + 1) * part)
+        for i0 in range(p * part, end, tile):
+            m = min(end, i0 + tile) - i0
+            for i in range(m):
+                lo, hi = np.uint64(indptr[i0 + i]), np.uint64(indptr[i0 + i + 1])
+                if q == 1:
+                    total = W[0, 0] * 0
+                    for e in range(lo, hi):
+                        total += data[e] * W[np.uint64(indices[e]), 0]
+                    Z[0, i] = total + b[0]
+                else:
+                    for c in range(q):
+                        t[c] = 0
+                    for e in range(lo, hi):
+                        w = W[np.uint64(indices[e])]
+                        for c in range(q):
+                            t[c] += data[e] * w[c]
+                    for c in range(q):
+                        Z[c, i] = t[c] + b[c]
+            call_rows(
+                function,
+                m,
+                tile,
+                y[i0:].ctypes.data,
+                Z.ctypes.data,
+                s[i0:].ctypes.data,
+                parameters.ctypes.data,
+                R.ctypes.data,
+                more.ctypes.data,
+            )
+            for i in range(m):
+                lo, hi = np.uint64(indptr[i0 + i]), np.uint64(indptr[i0 + i + 1])
+                for c in range(k):
+                    r = R[c, i]
+                    sums[p, c] += r
+                    if r != 0.0:
+                        for e in range(lo, hi):
+                            G[p, np.uint64(indices[e]), c] += r * data[e]
+        for e in range(extra):
+            sums[p, k + e] = more[e]
+            more[e] = 0.0

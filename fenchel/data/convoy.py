@@ -15,7 +15,8 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.tree import Statistic, Totals
+from fenchel.data.statistic import Composed, Several
+from fenchel.data.tree import Statistic
 
 T = TypeVar("T")
 View = Callable[[Block], Block]
@@ -72,7 +73,7 @@ class Convoy:
                 if not self._running:
                     return
                 asked = sorted(self._asked.items())
-            sums = self.base.reduce(_all([stat for _, stat in asked]))
+            sums = self.base.reduce(Several(tuple(stat for _, stat in asked)))
             with self._turn:
                 self._answers.update(zip((k for k, _ in asked), sums, strict=True))
                 self._asked.clear()
@@ -87,10 +88,6 @@ class Convoy:
             if self._failure is not None:
                 raise RuntimeError("a pass shared with others has failed") from self._failure
             return self._answers.pop(member)
-
-
-def _all(stats: list[Callable[[Block], Statistic]]) -> Callable[[Block], Totals]:
-    return lambda block: Totals(*(stat(block) for stat in stats))
 
 
 class SharedBlocks(Blocks):
@@ -114,5 +111,4 @@ class SharedBlocks(Blocks):
         return map(self._view, self._convoy.base)
 
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
-        view = self._view
-        return self._convoy.reduce(self._member, lambda block: stat(view(block)))
+        return self._convoy.reduce(self._member, Composed(stat, self._view))

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.products import adjoint, csr_normal_product, forward
 from fenchel.data.rows import join
+from fenchel.data.sweep import Gram, Point, Rows, Sweep, active_rows
 from fenchel.data.table import total_weight
 
 Floats = NDArray[np.float64]
-Point = tuple[Floats, Any]  # (w, b): an element of H, or K of them as columns, and the intercepts
-HELD = 2**24  # scores kept between two sweeps at one point
 Curve = Callable[[Array, Array], Array]
 Bend = Callable[[Array, Array], Array]
-Rows = Callable[[Array, list[Array], Array | None], tuple[Array, Totals]]
 
 
 class Design(ABC):
@@ -103,16 +102,13 @@ class MatrixDesign(Design):
             return Block(block.start, block.X, like(y, double(block.X[:0])), block.weight)
 
         new = MatrixDesign(self.blocks.map(join))
-        new._memo.update({key: self._memo[key] for key in ("weight", "point") if key in self._memo})
+        new._memo.update({key: self._memo[key] for key in ("weight",) if key in self._memo})
         return new
 
     def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
-        held = self._held(point, exact)
-
         def stat(block: Block) -> Column:
             X = double(block.X) if exact else block.X
-            z = held.get(block.start)
-            z = forward(X, point[0]) + like(point[1], X) if z is None else z
+            z = forward(X, point[0]) + like(point[1], X)
             return Column([host(of_row(block.y, z))])
 
         return np.concatenate(self.blocks.reduce(stat))
@@ -148,41 +144,8 @@ class MatrixDesign(Design):
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
 
-    def _held(self, point: Point, exact: bool) -> dict[int, Array]:
-        """Scores by block, made by the last sweep if it was at this very point: a proof follows an
-        evaluation."""
-        size = self.n_rows * (1 if point[0].ndim == 1 else point[0].shape[1])
-        if not self.blocks.local or size > HELD or not (exact or self.blocks.dtype == np.float64):
-            return {}
-        last = self._memo.get("point")
-        if last is None or not np.array_equal(last[0], point[0]) or np.any(last[1] != point[1]):
-            # A copy, and one entry: neither a caller who changes w in place nor another thread can
-            # make these scores those of another point.
-            last = self._memo["point"] = (np.array(point[0]), np.array(point[1]), {})
-        held: dict[int, Array] = last[2]
-        return held
-
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
-        held = self._held(points[0], exact)
-
-        def first(block: Block, X: Array) -> Array:
-            z = held.get(block.start)
-            if z is None:
-                z = forward(X, points[0][0])
-                z += like(points[0][1], X)
-                held[block.start] = z
-            return z
-
-        def stat(block: Block) -> Totals:
-            X, y, s = block.X, block.y, block.weight
-            if exact:
-                X = double(X)
-                s = None if s is None else double(s)
-            scores = [first(block, X), *(forward(X, w) + like(b, X) for w, b in points[1:])]
-            r, sums = rows(y, scores, s)
-            return Totals(host(adjoint(X, r)), host(r.sum(0)), *sums)
-
-        return self.blocks.reduce(stat)
+        return self.blocks.reduce(Sweep(tuple(points), rows, exact))
 
     def normal(self, point: Point, curvature: Curve, bend: Bend) -> Callable[[Point], Totals]:
         """The map u ↦ Totals(Φ*r, Σr), r = s·bend(h, Φu), h = curvature(y, z) at the point.
@@ -199,7 +162,7 @@ class MatrixDesign(Design):
                 h = curvature(block.y, forward(block.X, w) + like(b, block.X))
                 if block.weight is not None and h.ndim == 1:  # joint losses do not bend linearly
                     h = h * block.weight
-                known = bent_rows(block.X, h)
+                known = active_rows(block.X, h)
                 if local:
                     held[block.start] = known
             return known
@@ -210,7 +173,7 @@ class MatrixDesign(Design):
             def stat(block: Block) -> Totals:
                 X, h = curved(block)
                 if is_sparse(X) and v.ndim == 1:
-                    return _csr_normal(X, h, v, float(level))
+                    return csr_normal_product(X, h, v, float(level))
                 r = bend(h, forward(X, v) + like(level, X))
                 if block.weight is not None and h.ndim == 2:
                     r = r * block.weight[:, None]
@@ -225,7 +188,7 @@ class MatrixDesign(Design):
         for each column of h."""
 
         def stat(block: Block) -> Totals:
-            X, h = bent_rows(block.X, _bent(block, point, curvature))
+            X, h = active_rows(block.X, _bent(block, point, curvature))
             if is_sparse(X):
                 squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
                 return Totals(host(adjoint(squared, h)), host(adjoint(X, h)), host(h.sum(0)))
@@ -239,11 +202,7 @@ class MatrixDesign(Design):
         With several curvatures a row, h (m, q), one matrix for each: (q, d+1, d+1).
         """
 
-        def stat(block: Block) -> Floats:
-            X, h = bent_rows(block.X, _bent(block, point, curvature))
-            return weighted_gram(X, h, centre)
-
-        return self.blocks.reduce(stat)
+        return self.blocks.reduce(Gram(point, curvature, centre))
 
 
 class Column(list[Any]):
@@ -260,65 +219,6 @@ def _bent(block: Block, point: Point, curvature: Curve) -> Array:
     if block.weight is None:
         return h
     return h * (block.weight if h.ndim == 1 else block.weight[:, None])
-
-
-def bent_rows(X: Array, h: Array) -> tuple[Array, Array]:
-    """The rows with any curvature, where they are few: most have none under a kinked loss."""
-    if h.ndim == 2 or not isinstance(h, np.ndarray):
-        return X, h
-    some = np.flatnonzero(h)
-    return (X, h) if 2 * len(some) > len(h) else (X[some], h[some])
-
-
-def _csr_normal(X: Array, h: Array, v: Floats, level: float) -> Totals:
-    from fenchel.data.compiled import csr_normal
-
-    g = np.zeros(X.shape[1], X.dtype)
-    total = csr_normal(X.data, X.indices, X.indptr, h, like(v, X), level, g)
-    return Totals(host(g), total)
-
-
-def forward(X: Array, w: Floats) -> Array:
-    """X w, in the precision of X."""
-    if not is_sparse(X):
-        return X @ like(w, X)
-    from fenchel.data.compiled import csr_forward
-
-    if w.ndim == 2:
-        return X @ like(w, X)
-    z = np.empty(X.shape[0], X.dtype)
-    csr_forward(X.data, X.indices, X.indptr, like(w, X), z)
-    return z
-
-
-def adjoint(X: Array, r: Array) -> Array:
-    """X' r, in the precision of X."""
-    if not is_sparse(X):
-        return X.T @ r if r.ndim == 1 else (r.T @ X).T  # BLAS is half again as fast this way
-    if r.ndim == 2:
-        return X.T @ r
-    from fenchel.data.compiled import csr_adjoint
-
-    g = np.zeros(X.shape[1], X.dtype)
-    csr_adjoint(X.data, X.indices, X.indptr, np.asarray(r, X.dtype), g)
-    return g
-
-
-def weighted_gram(X: Array, h: Array, centre: Floats | None) -> Floats:
-    """Σ hᵢ x̃ᵢx̃ᵢ', x̃ = (x - centre, 1): rows scaled by √h inside the block, then one symmetric
-    rank-k product."""
-    X = X.toarray() if is_sparse(X) else X
-    d = X.shape[1]
-    centred = X if centre is None else X - like(centre, X)
-    many = h if h.ndim == 2 else h[:, None]
-    out = np.empty((many.shape[1], d + 1, d + 1))
-    for k in range(many.shape[1]):
-        root = many[:, k] ** 0.5
-        scaled = centred * root[:, None]
-        out[k, :d, :d] = host(scaled.T @ scaled)
-        out[k, d, :d] = out[k, :d, d] = host(root @ scaled)
-        out[k, d, d] = float((root * root).sum())
-    return out if h.ndim == 2 else out[0]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, threads
 from fenchel.data.rows import every
+from fenchel.data.statistic import Statistic, layout_of, tree_of
 from fenchel.data.tree import Totals
 
 
@@ -130,3 +131,47 @@ def _views(blocks: Blocks) -> None:
     mapped = twice.reduce(lambda b: _dense(b.X).sum(0))
     plain = blocks.reduce(lambda b: (2 * _dense(b.X)).sum(0))
     _require("map is fused into the pass", np.array_equal(mapped, plain))
+
+
+def check_statistic(stat: Statistic[Any], block: Block, *, tol: float = 1e-12) -> None:
+    """Check that a statistic's compiled loop gives what its definition gives, whatever the threads.
+
+    Parameters
+    ----------
+    stat : Statistic
+        With a compiled loop for the layout of the block.
+    block : Block
+        Rows in memory; the loop is tried however few they are.
+    tol : float, default 1e-12
+        Largest difference from the definition, relative to the largest entry of each sum or to one
+        hundredth of the number of rows, whichever is more.
+
+    Raises
+    ------
+    AssertionError
+        Where there is no compiled loop, it differs from the definition by more than rounding, or
+        its bits depend on how the parts are shared among threads.
+    """
+    layout = layout_of(block.X)
+    kernel = None if layout is None else stat.compiled(block, layout)
+    assert kernel is not None, f"{stat} has no compiled loop for {layout}"
+    parts = -(-block.n_rows // kernel.part)
+    whole, pieces = kernel.slots(parts), kernel.slots(parts)
+    kernel.run(0, parts, whole)
+    for i in range(parts):
+        kernel.run(i, i + 1, pieces)
+    for a, b in zip(whole, pieces, strict=True):
+        assert np.array_equal(a, b, equal_nan=True), f"{stat}: the bits depend on the ranges"
+    found, defined = kernel.result(tree_of(whole)), stat(block)
+    if isinstance(defined, np.ndarray):
+        found, defined = (found,), (defined,)
+    for k, (a, b) in enumerate(zip(found, defined, strict=True)):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        assert a.shape == b.shape, f"{stat}: sum {k} has shape {a.shape}, its definition {b.shape}"
+        finite = np.isfinite(b)
+        assert np.array_equal(a[~finite], b[~finite], equal_nan=True), (
+            f"{stat}: sum {k} at infinity"
+        )
+        scale = max(float(np.abs(b[finite]).max(initial=0.0)), 0.01 * block.n_rows)
+        error = float(np.abs(a - b)[finite].max(initial=0.0))
+        assert error <= tol * scale, f"{stat}: sum {k} differs by {error:.2g} of {scale:.2g}"

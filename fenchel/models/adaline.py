@@ -22,7 +22,8 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.design import MatrixDesign, forward
+from fenchel.data.design import MatrixDesign
+from fenchel.data.products import forward
 from fenchel.models.classes import against, class_rows
 from fenchel.models.namespace import fit_method
 from fenchel.models.sequential import SequentialClassifier, check_radius

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, colu
 
 from fenchel.data.arrays import host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import forward
+from fenchel.data.products import forward
 from fenchel.data.table import as_blocks, attach, check_weight, is_dask
 from fenchel.models.namespace import as_known, dispatches, on_device_of
 

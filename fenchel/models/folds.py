@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals, thread_count, threads
 from fenchel.data.convoy import Convoy, View
-from fenchel.data.design import Point, forward
+from fenchel.data.design import Point
+from fenchel.data.products import forward
 from fenchel.data.table import follow
 from fenchel.models.base import host_keep
 from fenchel.models.scoring import Scoring

@@ -16,7 +16,8 @@ from fenchel.convex.convergence import NotCertified
 from fenchel.convex.scale import At, ScaledHuber
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign, forward
+from fenchel.data.design import MatrixDesign
+from fenchel.data.products import forward
 from fenchel.models.namespace import fit_method
 from fenchel.models.rank import same_scores, warn_dependent
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows

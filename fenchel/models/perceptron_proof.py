@@ -12,7 +12,7 @@ from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.convergence import NotCertified
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.design import forward
+from fenchel.data.products import forward
 from fenchel.models.classes import against
 from fenchel.models.sequential import SequentialClassifier
 from fenchel.solve.hard_margin import WORK, HardMargin, hard_margin

@@ -10,7 +10,8 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign, Point, forward
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.products import forward
 from fenchel.solve.least_squares import least_squares
 from fenchel.solve.minimise import Solution
 from fenchel.solve.squares import LeastSquares

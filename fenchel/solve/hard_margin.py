@@ -25,7 +25,8 @@ from scipy.sparse import vstack
 from fenchel.convex.problem import EPS
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
-from fenchel.data.design import Point, forward
+from fenchel.data.design import Point
+from fenchel.data.products import forward
 from fenchel.solve.nearest import across, nearest_point, normal, robust, sides_of
 
 Floats = NDArray[np.float64]

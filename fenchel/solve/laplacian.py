@@ -12,7 +12,7 @@ from fenchel.convex.hessian import Root
 from fenchel.convex.ranking import Edges, Ranked, Ranking
 from fenchel.data.arrays import Array, host, is_sparse, like
 from fenchel.data.blocks import Block, InMemory
-from fenchel.data.design import adjoint, forward, weighted_gram
+from fenchel.data.products import adjoint, forward, weighted_gram
 from fenchel.solve.conjugate import conjugate_gradients
 
 Floats = NDArray[np.float64]

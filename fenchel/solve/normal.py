@@ -20,7 +20,8 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Blocks
-from fenchel.data.design import MatrixDesign, Point, adjoint, forward
+from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.products import adjoint, forward
 from fenchel.solve.frame import Frame
 from fenchel.solve.line import ridge
 from fenchel.solve.orthogonal import Triangle

@@ -20,7 +20,8 @@ from fenchel.convex.hessian import Root
 from fenchel.convex.scale import At, Bend, Layers, ScaledHuber, Seen
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
-from fenchel.data.design import MatrixDesign, adjoint, forward
+from fenchel.data.design import MatrixDesign
+from fenchel.data.products import adjoint, forward
 from fenchel.solve.scale_limit import limit
 from fenchel.solve.scale_rows import FEW, Units, best_scale, median, target_of
 

@@ -18,7 +18,15 @@ from hypothesis.extra import numpy as hnp
 
 import fenchel.convex
 import fenchel.testing
-from fenchel.convex.distance import Absolute, Distance, EpsilonInsensitive, Huber, Pinball, Square
+from fenchel.convex.distance import (
+    Absolute,
+    Distance,
+    EpsilonInsensitive,
+    FormulaDistance,
+    Huber,
+    Pinball,
+    Square,
+)
 from fenchel.convex.loss import Loss, inward
 from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin
 from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial, project_simplex
@@ -312,14 +320,14 @@ class _Broken(Distance):
 
 
 @dataclass(frozen=True, slots=True)
-class _TooSmooth(Distance):
+class _TooSmooth(FormulaDistance):
     """The absolute value, said to be smooth."""
 
     smoothness: ClassVar[float] = 1.0
-    phi = Absolute.phi
-    dphi = Absolute.dphi
-    d2phi = Absolute.d2phi
-    phi_star = Absolute.phi_star
+    value_formula = staticmethod(Absolute.value_formula)
+    slope_formula = staticmethod(Absolute.slope_formula)
+    curvature_formula = staticmethod(Absolute.curvature_formula)
+    conjugate_formula = staticmethod(Absolute.conjugate_formula)
 
 
 def test_the_sound_twin_of_the_broken_losses_passes():

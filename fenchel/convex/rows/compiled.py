@@ -1,0 +1,233 @@
+"""A loss's formulas as compiled loops over a tile of rows.
+
+A loss states φ once, as plain functions in the names of `fenchel.data.elementary`. Here they are
+bound to the scalar functions of that room and put into one of a few loops; the loop is compiled as
+a C function whose address a pass calls once a tile. A compiled loop is cached on disk under a name
+that holds a digest of its code and of the formulas', since the cache looks at the file of the loop
+alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+
+from fenchel.data.dense.compiled import DOUBLE, c_function, pointer
+from fenchel.data.elementary import compiled as scalar
+
+NAMES = (
+    "absolute",
+    "clip",
+    "constant",
+    "exp",
+    "indicator",
+    "log1p",
+    "maximum",
+    "sign",
+    "where",
+    "xlogx",
+)
+_SIGNATURE = types.void(*[types.int64] * 8)
+_LIBRARY = {name: getattr(scalar, name) for name in NAMES}
+exp, log1p, maximum = scalar.exp, scalar.log1p, scalar.maximum
+
+_UNBOUND: Any = None
+# The names of a loss's own formulas, then of one of the two families below: bound for each loss.
+value_formula = slope_formula = curvature_formula = conjugate_formula = _UNBOUND
+value = slope = curvature = conjugate = _UNBOUND
+
+
+def _margin_value(y: float, z: float, a: float, b: float) -> float:
+    return value_formula(y * z, a, b)
+
+
+def _margin_slope(y: float, z: float, a: float, b: float) -> float:
+    return y * slope_formula(y * z, a, b)
+
+
+def _margin_curvature(y: float, z: float, a: float, b: float) -> float:
+    return curvature_formula(y * z, a, b)
+
+
+def _margin_conjugate(y: float, t: float, a: float, b: float) -> float:
+    return conjugate_formula(y * t, a, b)
+
+
+def _distance_value(y: float, z: float, a: float, b: float) -> float:
+    return value_formula(z - y, a, b)
+
+
+def _distance_slope(y: float, z: float, a: float, b: float) -> float:
+    return slope_formula(z - y, a, b)
+
+
+def _distance_curvature(y: float, z: float, a: float, b: float) -> float:
+    return curvature_formula(z - y, a, b)
+
+
+def _distance_conjugate(y: float, t: float, a: float, b: float) -> float:
+    return conjugate_formula(t, a, b) + y * t
+
+
+def gradient_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = s l'; sums: Σ s l, Σ s max(l', 0), Σ s max(-l', 0), Σ s."""
+    y, z, s = (
+        carray(pointer(y_at, DOUBLE), m),
+        carray(pointer(z_at, DOUBLE), m),
+        carray(pointer(s_at, DOUBLE), m),
+    )
+    p, r = carray(pointer(p_at, DOUBLE), 2), carray(pointer(r_at, DOUBLE), m)
+    sums = carray(pointer(sums_at, DOUBLE), 4)
+    a, b = p[0], p[1]
+    total = up = down = mass = 0.0
+    for i in range(m):
+        t = s[i] * slope(y[i], z[i], a, b)
+        v = value(y[i], z[i], a, b)
+        r[i] = t
+        # A row of no weight counts nothing, even at infinity.
+        total += s[i] * v if s[i] > 0.0 else 0.0
+        up += t if t > 0.0 else 0.0
+        down -= t if t < 0.0 else 0.0
+        mass += s[i]
+    sums[0] += total
+    sums[1] += up
+    sums[2] += down
+    sums[3] += mass
+
+
+def dual_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = s θ with θ = c l' centred; sums: Σ s l, Σ s l*(y - middle, θ), Σ s, Σ s l(y, 0) and
+    Σ s l(y, middle).
+
+    p: a, b, the shift of θ, the factor of its positive and of its negative part, c, middle.
+    """
+    y, z, s = (
+        carray(pointer(y_at, DOUBLE), m),
+        carray(pointer(z_at, DOUBLE), m),
+        carray(pointer(s_at, DOUBLE), m),
+    )
+    p, r = carray(pointer(p_at, DOUBLE), 7), carray(pointer(r_at, DOUBLE), m)
+    sums = carray(pointer(sums_at, DOUBLE), 5)
+    a, b, shift, positive, negative, factor, middle = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
+    total = dual = mass = origin = constant_fit = 0.0
+    for i in range(m):
+        t = slope(y[i], z[i], a, b) - shift
+        t = factor * (t * positive if t > 0.0 else t * negative)
+        w = s[i]
+        r[i] = w * t
+        v, c = value(y[i], z[i], a, b), conjugate(y[i] - middle, t, a, b)
+        v0, v1 = value(y[i], 0.0, a, b), value(y[i], middle, a, b)
+        total += w * v if w > 0.0 else 0.0
+        dual += w * c if w > 0.0 else 0.0
+        mass += w
+        origin += w * v0 if w > 0.0 else 0.0
+        constant_fit += w * v1 if w > 0.0 else 0.0
+    sums[0] += total
+    sums[1] += dual
+    sums[2] += mass
+    sums[3] += origin
+    sums[4] += constant_fit
+
+
+def curvature_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = s l''."""
+    y, z, s = (
+        carray(pointer(y_at, DOUBLE), m),
+        carray(pointer(z_at, DOUBLE), m),
+        carray(pointer(s_at, DOUBLE), m),
+    )
+    p, r = carray(pointer(p_at, DOUBLE), 2), carray(pointer(r_at, DOUBLE), m)
+    a, b = p[0], p[1]
+    for i in range(m):
+        r[i] = s[i] * curvature(y[i], z[i], a, b)
+
+
+def multinomial_gradient_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = s (p - e_y), K rows of m; sums: Σ s l, Σ s p_k for each class, Σ s e_y for each class."""
+    K = int(carray(pointer(p_at, DOUBLE), 1)[0])
+    y, s = carray(pointer(y_at, DOUBLE), m), carray(pointer(s_at, DOUBLE), m)
+    Z, R = carray(pointer(z_at, DOUBLE), (K, ld)), carray(pointer(r_at, DOUBLE), (K, ld))
+    sums = carray(pointer(sums_at, DOUBLE), 1 + 2 * K)
+    top, norm = np.empty(m), np.zeros(m)
+    for i in range(m):
+        top[i] = Z[0, i]
+    for k in range(1, K):
+        z = Z[k]
+        for i in range(m):
+            top[i] = maximum(z[i], top[i])
+    for k in range(K):
+        z, r = Z[k], R[k]
+        for i in range(m):
+            e = exp(z[i] - top[i])
+            r[i] = e
+            norm[i] += e
+    total = 0.0
+    for i in range(m):
+        # log of a sum that is at least 1, its largest term: log1p has the digits of one near 1.
+        v = log1p(norm[i] - 1.0) + top[i] - Z[int(y[i]), i]
+        total += s[i] * v if s[i] > 0.0 else 0.0
+        norm[i] = s[i] / norm[i]
+    sums[0] += total
+    for k in range(K):
+        r = R[k]
+        own = 0.0
+        for i in range(m):
+            r[i] *= norm[i]
+            own += r[i]
+        sums[1 + k] += own
+    for i in range(m):
+        k = int(y[i])
+        R[k, i] -= s[i]
+        sums[1 + K + k] += s[i]
+
+
+_TEMPLATES: dict[str, Callable[..., None]] = {
+    "gradient": gradient_rows,
+    "dual": dual_rows,
+    "curvature": curvature_rows,
+    "multinomial_gradient": multinomial_gradient_rows,
+}
+_FAMILIES = {
+    "margin": (_margin_value, _margin_slope, _margin_curvature, _margin_conjugate),
+    "distance": (_distance_value, _distance_slope, _distance_curvature, _distance_conjugate),
+}
+_ROLES = ("value", "slope", "curvature", "conjugate")
+
+
+@cache
+def _formulas(family: str, loss: type) -> tuple[dict[str, Any], tuple[CodeType, ...]]:
+    """The formulas of a loss in y and z, compiled to be inlined, and the code they are made of."""
+    formulas = [getattr(loss, f"{role}_formula") for role in _ROLES]
+    names: dict[str, Any] = {**globals(), **_LIBRARY, "math": math}
+    bound = {f"{r}_formula": _bound(f, names) for r, f in zip(_ROLES, formulas, strict=True)}
+    both = zip(_ROLES, _FAMILIES[family], strict=True)
+    found = {role: _bound(f, {**names, **bound}) for role, f in both}
+    return found, tuple(f.__code__ for f in (*formulas, *_FAMILIES[family]))
+
+
+@cache
+def row_function(template: str, family: str = "", loss: type | None = None) -> Any:
+    """The compiled loop `template` for the formulas of a loss: an object with an `address`."""
+    names, codes = ({}, ()) if loss is None else _formulas(family, loss)
+    library = tuple(f.py_func.__code__ for f in _LIBRARY.values())
+    label = f"{template}_{'multinomial' if loss is None else loss.__name__}"
+    return c_function(_TEMPLATES[template], _SIGNATURE, names, label, (*codes, *library))
+
+
+def _bound(function: Callable[..., Any], names: dict[str, Any]) -> Any:
+    """A plain function, compiled with its names taken from `names`, to be inlined."""
+    return njit(**scalar.EXACT)(FunctionType(function.__code__, names, function.__name__))

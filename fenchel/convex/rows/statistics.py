@@ -1,0 +1,179 @@
+"""The row statistics of a convex problem: value and gradient, a dual point, the curvature.
+
+Each is a value with its definition in array code; `compiled` names the loop that a home of data may
+run in its place (`tests/convex/test_rows.py` holds the two together).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from fenchel.convex.distance import Distance
+from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded
+from fenchel.convex.margin import Margin
+from fenchel.convex.multiclass import Multinomial
+from fenchel.data.arrays import Array, like
+from fenchel.data.blocks import Totals
+from fenchel.data.sweep import RowCurvature, RowFunction, RowStatistic
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGradient(RowStatistic):
+    """r = s θ with θ = l'(y, z); Σ s l(y, z), and what centring θ needs where b is free."""
+
+    loss: Loss
+    intercept: bool
+
+    def __call__(self, y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        value, theta, _ = self.loss.evaluate(y, scores[0])
+        off = self.loss.imbalance(y, theta, s) if self.intercept else 0.0
+        return weighted(theta, s), Totals(weighted_sum(value, s), off)
+
+    def compiled(self) -> RowFunction | None:
+        if isinstance(self.loss, Multinomial):
+            return _multinomial_gradient(self.loss.n_classes)
+        if not isinstance(self.loss, Scalar):
+            return None
+        function = _loop("gradient", self.loss)
+        unbounded = isinstance(self.loss, Unbounded)
+
+        def finish(sums: Floats) -> tuple[Any, ...]:
+            value, up, down, mass = sums
+            # What `Loss.imbalance` and `Unbounded.imbalance` make of θ.
+            return float(value), np.array([up - down, mass] if unbounded else [up, down])
+
+        return RowFunction(function.address, _parameters(self.loss), 1, 4, finish)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DualSums(RowStatistic):
+    """A dual point and its sums: r = s θ, Σ s l(y, z), Σ s l*(y - middle, θ), the rounding floor.
+
+    θ = scale · l'(y, z), centred by `imbalance` where b is free. The floor is what rounding means
+    here: EPS of the loss at the mean target, where the fit explains all, and less of that at zero;
+    16√EPS for a loss that grows like the residual itself.
+    """
+
+    loss: Loss
+    middle: Floats
+    imbalance: Floats | None
+    scale: float = 1.0
+
+    def __call__(self, y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        z = scores[0]
+        value, theta, _ = self.loss.evaluate(y, z)
+        return self.of_point(y, z, value, theta, s)
+
+    def of_point(
+        self, y: Array, z: Array, value: Array, theta: Array, s: Array | None
+    ) -> tuple[Array, Totals]:
+        """The same for any θ of the domain in place of l'(y, z)."""
+        if self.imbalance is not None:
+            theta = self.loss.center(y, theta, self.imbalance)
+        if self.scale != 1.0:
+            theta = self.scale * theta
+        return weighted(theta, s), dual_sums(self.loss, self.middle, y, z, value, theta, s)
+
+    def compiled(self) -> RowFunction | None:
+        if not isinstance(self.loss, Scalar) or self.middle.ndim > 0:
+            return None
+        shift, positive, negative = 0.0, 1.0, 1.0
+        if self.imbalance is not None and isinstance(self.loss, Unbounded):
+            total, mass = self.imbalance
+            shift = float(total / mass) if mass > 0.0 else 0.0
+        elif self.imbalance is not None:
+            up, down = (float(part) for part in self.imbalance)
+            heavy = max(up, down)
+            ratio = min(up, down) / heavy if heavy > 0.0 else 1.0
+            positive, negative = (ratio, 1.0) if up >= down else (1.0, ratio)
+        own = (shift, positive, negative, self.scale, float(self.middle))
+        parameters = np.append(_parameters(self.loss), own)
+        distance, tiny = isinstance(self.loss, Distance), _tiny(self.loss)
+
+        def finish(sums: Floats) -> tuple[Any, ...]:
+            value, dual, mass, origin, constant = (float(part) for part in sums)
+            floor = EPS * EPS * mass
+            if distance:
+                floor = tiny * (constant + EPS**0.5 * origin)
+            return value, dual, floor
+
+        return RowFunction(_loop("dual", self.loss).address, parameters, 1, 5, finish)
+
+
+@dataclass(frozen=True, slots=True)
+class LossCurvature(RowCurvature):
+    """h = l''(y, z)."""
+
+    loss: Loss
+
+    def __call__(self, y: Array, z: Array) -> Array:
+        return self.loss.curvature(y, z)
+
+    def compiled(self) -> RowFunction | None:
+        if not isinstance(self.loss, Scalar):
+            return None
+        function = _loop("curvature", self.loss)
+        return RowFunction(function.address, _parameters(self.loss), 1, 0, tuple)
+
+
+def dual_sums(
+    loss: Loss, middle: Floats, y: Array, z: Array, value: Array, theta: Array, s: Array | None
+) -> Totals:
+    """Σ s l(y, z), Σ s l*(y - middle, θ) and the rounding floor of `DualSums`."""
+    mass = float(z.shape[0]) if s is None else float(array_namespace(s).sum(s))
+    floor = EPS * EPS * mass
+    if isinstance(loss, Distance):
+        raw, nothing = weighted_sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
+        floor = _tiny(loss) * (weighted_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
+        # Σ sθ = 0 allows any shift of y in l* = φ*(θ) + yθ, and this one saves the digits of a
+        # target far from zero.
+        y = y - like(middle, z)
+    return Totals(weighted_sum(value, s), weighted_sum(loss.conjugate(y, theta), s), floor)
+
+
+def _tiny(loss: Loss) -> float:
+    return 16.0 * EPS**0.5 if isinstance(loss, Bent) and loss.soft == 0.0 else EPS
+
+
+def weighted(theta: Array, s: Array | None) -> Array:
+    """s θ, for a vector or for the columns of θ."""
+    if s is None:
+        return theta
+    return theta * (s if theta.ndim == 1 else s[:, None])
+
+
+def weighted_sum(values: Array, s: Array | None) -> float:
+    """Σ sᵢ valuesᵢ in float64; a row of no weight counts nothing, even at infinity."""
+    xp = array_namespace(values)
+    if s is not None:
+        s = s if values.ndim == 1 else s[:, None]
+        values = xp.where(s > 0, values, 0.0) * s
+    return float(xp.sum(values, dtype=xp.float64))
+
+
+def _parameters(loss: Scalar) -> Floats:
+    return np.array(loss.parameters(np.zeros(1)))
+
+
+def _loop(template: str, loss: Loss) -> Any:
+    from fenchel.convex.rows.compiled import row_function
+
+    return row_function(template, "margin" if isinstance(loss, Margin) else "distance", type(loss))
+
+
+def _multinomial_gradient(K: int) -> RowFunction:
+    from fenchel.convex.rows.compiled import row_function
+
+    def finish(sums: Floats) -> tuple[Any, ...]:
+        return float(sums[0]), sums[1:].reshape(2, K)
+
+    function = row_function("multinomial_gradient")
+    return RowFunction(function.address, np.array([float(K)]), K, 1 + 2 * K, finish)

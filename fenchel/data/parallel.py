@@ -1,0 +1,177 @@
+"""Threads of a pass: how many, with BLAS on one thread each, in ranges or in order."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from fenchel.data.statistic import Kernel, tree_of
+from fenchel.data.tree import Statistic
+
+_THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Use n threads for the passes over the data inside this context (default: every core)."""
+    if n < 1:
+        raise ValueError(f"threads must be at least 1, got {n}")
+    token = _THREADS.set(n)
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+
+
+def thread_count() -> int:
+    """The number of threads the next pass will use."""
+    chosen = _THREADS.get()
+    if chosen is not None:
+        return chosen
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _blas() -> tuple[list[Any], list[Any]]:
+    """The loaded BLAS libraries: those whose setting is the process's, and the thread's own."""
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
+
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    own = [lib for lib in found if lib.info().get("threading_layer") == "openmp"]
+    return [lib for lib in found if lib not in own], own
+
+
+def _set_blas(lib: Any, count: int) -> None:
+    # threadpoolctl 3.7 lets one thread alone change OpenBLAS; a pass may begin in any thread.
+    getattr(lib, "_real_set_num_threads", lib.set_num_threads)(count)
+
+
+@lru_cache(maxsize=1)
+def keep_pages() -> None:
+    """Let the C library keep the memory of a block's temporary arrays from block to block.
+
+    glibc returns free memory beyond twice the largest array freed so far; each block would then
+    fault its temporaries in anew, which costs more than the arithmetic. One larger array, made
+    and freed, raises that mark to 32 MiB.
+    """
+    np.empty(2**24, np.uint8)
+
+
+class _OneBlasThread:
+    """The setting of the process: the first pass to begin sets it and the last to end restores
+    it, so passes that overlap in several threads cannot restore it wrongly."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._before: list[tuple[Any, int]] = []
+
+    def enter(self, libs: list[Any]) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = [(lib, lib.get_num_threads()) for lib in libs]
+                for lib in libs:
+                    _set_blas(lib, 1)
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for lib, count in self._before:
+                    _set_blas(lib, count)
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Matrix products run on the thread that asks for them, as long as this lasts."""
+    shared, own = _blas()
+    before = [(lib, lib.get_num_threads()) for lib in own]
+    for lib in own:
+        _set_blas(lib, 1)
+    _ONE_BLAS_THREAD.enter(shared)
+    try:
+        yield
+    finally:
+        _ONE_BLAS_THREAD.leave()
+        for lib, count in before:
+            _set_blas(lib, count)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compiled loops of other libraries too run on one thread: theirs add up in any order."""
+    loops = ThreadpoolController().limit(limits=1, user_api="openmp")
+    with one_blas_thread(), loops:
+        yield
+
+
+@lru_cache(maxsize=4)
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="fenchel")
+
+
+def _alone(work: Callable[[Any], Statistic], item: Any) -> Statistic:
+    # A pass begun inside a statistic runs on the thread it is in: were it to wait for the pool,
+    # every thread could wait for the others.
+    _THREADS.set(1)
+    return work(item)
+
+
+def ordered(
+    work: Callable[[Any], Statistic], items: Sequence[Any], workers: int
+) -> Iterator[Statistic]:
+    """work(item) for each item, in order, on a pool that runs at most `workers` ahead."""
+    if workers <= 1 or len(items) <= 1:
+        yield from map(work, items)
+        return
+    pool = _pool(os.getpid(), workers)
+    waiting: deque[Future[Statistic]] = deque()
+    try:
+        for item in items:
+            # In the caller's context, so that numpy.errstate reaches the threads.
+            waiting.append(pool.submit(copy_context().run, _alone, work, item))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
+    """A compiled statistic of some rows: each thread makes one call for a range of parts.
+
+    A call holds no interpreter, so that threads do not wait for each other; the parts' sums meet in
+    the fixed tree.
+    """
+    parts = -(-n_rows // kernel.part)
+    slots = kernel.slots(parts)
+    workers = min(thread_count(), parts)
+    if workers <= 1:
+        kernel.run(0, parts, slots)
+        return kernel.result(tree_of(slots))
+    cuts = [parts * i // workers for i in range(workers + 1)]
+    pool = _pool(os.getpid(), thread_count())
+    others = [pool.submit(kernel.run, cuts[i], cuts[i + 1], slots) for i in range(1, workers)]
+    try:
+        kernel.run(0, cuts[1], slots)
+    finally:
+        wait(others)  # the slots must not be written to after this call
+    for other in others:
+        other.result()
+    return kernel.result(tree_of(slots))

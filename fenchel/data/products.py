@@ -1,0 +1,62 @@
+"""Products with a block of rows, dense, sparse or on a device: X w, X' r, weighted Gram matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array, host, is_sparse, like
+from fenchel.data.tree import Totals
+
+Floats = NDArray[np.float64]
+
+
+def csr_normal_product(X: Array, h: Array, v: Floats, level: float) -> Totals:
+    from fenchel.data.compiled import csr_normal
+
+    g = np.zeros(X.shape[1], X.dtype)
+    total = csr_normal(X.data, X.indices, X.indptr, h, like(v, X), level, g)
+    return Totals(host(g), total)
+
+
+def forward(X: Array, w: Floats) -> Array:
+    """X w, in the precision of X."""
+    if not is_sparse(X):
+        return X @ like(w, X)
+    from fenchel.data.compiled import csr_forward
+
+    if w.ndim == 2:
+        return X @ like(w, X)
+    z = np.empty(X.shape[0], X.dtype)
+    csr_forward(X.data, X.indices, X.indptr, like(w, X), z)
+    return z
+
+
+def adjoint(X: Array, r: Array) -> Array:
+    """X' r, in the precision of X."""
+    if not is_sparse(X):
+        return X.T @ r if r.ndim == 1 else (r.T @ X).T  # BLAS is half again as fast this way
+    if r.ndim == 2:
+        return X.T @ r
+    from fenchel.data.compiled import csr_adjoint
+
+    g = np.zeros(X.shape[1], X.dtype)
+    csr_adjoint(X.data, X.indices, X.indptr, np.asarray(r, X.dtype), g)
+    return g
+
+
+def weighted_gram(X: Array, h: Array, centre: Floats | None) -> Floats:
+    """Σ hᵢ x̃ᵢx̃ᵢ', x̃ = (x - centre, 1): rows scaled by √h inside the block, then one symmetric
+    rank-k product."""
+    X = X.toarray() if is_sparse(X) else X
+    d = X.shape[1]
+    centred = X if centre is None else X - like(centre, X)
+    many = h if h.ndim == 2 else h[:, None]
+    out = np.empty((many.shape[1], d + 1, d + 1))
+    for k in range(many.shape[1]):
+        root = many[:, k] ** 0.5
+        scaled = centred * root[:, None]
+        out[k, :d, :d] = host(scaled.T @ scaled)
+        out[k, d, :d] = out[k, :d, d] = host(root @ scaled)
+        out[k, d, d] = float((root * root).sum())
+    return out if h.ndim == 2 else out[0]
