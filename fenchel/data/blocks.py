@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.parallel import (
+    copied,
     in_ranges,
     keep_pages,
     one_blas_thread,
@@ -286,4 +288,9 @@ class InMemory(Numbered):
 
     def sample(self, rows: int) -> Blocks:
         step = max(1, self.n_rows // max(rows, 1))
-        return InMemory(every(self.whole, step), self.names)
+        whole = self.whole
+        if isinstance(whole.X, np.ndarray):  # by all threads, which `every` would not use
+            X = copied(whole.X[-whole.start % step :: step])
+            beside = every(Block(whole.start, whole.X[:, :0], whole.y, whole.weight), step)
+            return InMemory(replace(beside, X=X), self.names)
+        return InMemory(every(whole, step), self.names)

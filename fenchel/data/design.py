@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.parallel import copied
 from fenchel.data.products import adjoint, csr_normal_product, forward
 from fenchel.data.rows import join
 from fenchel.data.sweep import Gram, Point, Rows, Sweep, active_rows
@@ -280,7 +281,7 @@ def in_single(blocks: Blocks) -> Blocks:
             return blocks
         if not (size[moving] > 1e-15).all():
             return blocks
-    X = whole.X.astype(np.float32)
+    X = whole.X.astype(np.float32) if blocks.sparse else copied(whole.X, np.float32)
     y = whole.y
     if y is not None and y.dtype == np.float64:
         y = y.astype(np.float32)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from fenchel.data.statistic import Kernel, tree_of
@@ -161,7 +162,8 @@ def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
     """
     parts = -(-n_rows // kernel.part)
     slots = kernel.slots(parts)
-    workers = min(thread_count(), parts)
+    # Two megabytes a thread: to wake one takes as long as a fifth of a megabyte.
+    workers = min(thread_count(), -(-parts // 4))
     if workers <= 1:
         kernel.run(0, parts, slots)
         return kernel.result(tree_of(slots))
@@ -175,3 +177,20 @@ def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
     for other in others:
         other.result()
     return kernel.result(tree_of(slots))
+
+
+def copied(values: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """A contiguous copy in rows, perhaps in another type, made by all threads."""
+    out = np.empty(values.shape, dtype or values.dtype)
+    n, workers = len(values), min(thread_count(), out.nbytes // 2**21 + 1)
+    if workers <= 1:
+        out[...] = values
+        return out
+
+    def work(i: int) -> None:
+        rows = slice(n * i // workers, n * (i + 1) // workers)
+        out[rows] = values[rows]
+
+    for _ in ordered(work, range(workers), workers):
+        pass
+    return out

@@ -275,6 +275,10 @@ def follow(values: NDArray[Any], X: Array) -> Array:
 def total_weight(blocks: Blocks) -> float:
     """Σ sᵢ, or the number of rows where there are no weights."""
 
+    if isinstance(blocks, InMemory):
+        weight = blocks.whole.weight
+        return float(blocks.n_rows) if weight is None else float(host(weight).sum())
+
     def stat(block: Block) -> Totals:
         if block.weight is None:
             return Totals(float(block.n_rows))

@@ -287,6 +287,29 @@ def rooted_rows(
 
 
 @njit(**SUMS)
+def finite(
+    table: int,
+    values: NDArray[Any],
+    ldx: int,
+    n: int,
+    d: int,
+    part: int,
+    first: int,
+    last: int,
+    found: NDArray[Any],
+) -> None:
+    """found[p] = Σ 0·x over part p: 0 where all values are finite, NaN where one is not."""
+    X = carray(pointer(table, values), n * ldx)
+    for p in range(first, last):
+        total = 0.0 * values[0]
+        for i in range(p * part, min(n, (p + 1) * part)):
+            x = X[i * ldx : i * ldx + d]
+            for j in range(d):
+                total += 0 * x[j]
+        found[p] = total
+
+
+@njit(**SUMS)
 def sweep(
     table: int,
     ldx: int,
