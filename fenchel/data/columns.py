@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory, MappedBlocks, ordered, thread_count
 from fenchel.data.design import MatrixDesign
-from fenchel.data.products import adjoint, forward
+from fenchel.data.products import forward
+from fenchel.data.sweep import Adjoint
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
-TILE = 2**17  # values that one thread multiplies at a time, few enough for its cache
 
 
 class Columns:
@@ -53,33 +53,7 @@ class Columns:
         """X'r in float64, for a vector or for each column of r."""
         if self._csc is not None:
             return self._pull_sparse(self._csc, r)
-        if self._whole is not None and self.n_cols > 1024:
-            return self._pull_wide(self._whole, r)
-
-        def stat(block: Block) -> Floats:
-            X = double(block.X)
-            return host(adjoint(X, like(r[block.start : block.start + block.n_rows], X)))
-
-        return np.asarray(self.blocks.reduce(stat))
-
-    def _pull_wide(self, X: NDArray[Any], r: Floats) -> Floats:
-        """By ranges of columns: a short and wide table is a single block of rows."""
-        n, d = X.shape
-        out = np.empty((d, *r.shape[1:]))
-        wide = max(1024, -(-d // (4 * thread_count())))
-        rows = n if X.dtype == np.float64 else max(1, TILE // wide)
-
-        def work(lo: int) -> None:
-            part = X[:, lo : lo + wide]
-            total: Any = 0.0
-            for i in range(0, n, rows):
-                tile = double(part[i : i + rows])
-                total = total + (r[i : i + rows].T @ tile).T
-            out[lo : lo + wide] = total
-
-        for _ in ordered(work, range(0, d, wide), thread_count()):
-            pass
-        return out
+        return np.asarray(self.blocks.reduce(Adjoint(r, exact=True)))
 
     def _pull_sparse(self, X: csc_array, r: Floats) -> Floats:
         from fenchel.data.compiled import csr_forward

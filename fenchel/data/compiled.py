@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fenchel.data.dense.compiled import SUMS, call_rows
+from fenchel.data.native.compiled import SUMS, call_rows
 
 # `fastmath` lets the sums over a row be vectorised; no value here is NaN or infinite, since the
 # rows were checked when the table came in.
@@ -90,7 +90,7 @@ def csr_sweep(
 ) -> None:
     """Parts first … last - 1 of rows: Z = X W + b, (r, sums) by the row function, G[p] = X'r."""
     n, q, k, extra = indptr.size - 1, W.shape[1], G.shape[2], sums.shape[1] - G.shape[2]
-    tile = min(1024, part)
+    tile = min(256, part)
     Z = np.zeros((q, tile))
     R = np.zeros((k, tile))
     more = np.zeros(max(extra, 1))

@@ -16,7 +16,18 @@ from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.parallel import copied
 from fenchel.data.products import adjoint, csr_normal_product, forward
 from fenchel.data.rows import join
-from fenchel.data.sweep import Gram, Point, Rows, Sweep, active_rows
+from fenchel.data.statistic import layout_of
+from fenchel.data.sweep import (
+    Adjoint,
+    Gram,
+    Point,
+    Product,
+    RowCurvature,
+    Rows,
+    Scores,
+    Sweep,
+    active_rows,
+)
 from fenchel.data.table import total_weight
 
 Floats = NDArray[np.float64]
@@ -107,6 +118,11 @@ class MatrixDesign(Design):
         return new
 
     def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
+        if isinstance(self.blocks, InMemory) and point[0].ndim == 1:
+            whole = self.blocks.whole
+            if layout_of(whole.X) is not None and not self.blocks.sparse:
+                return host(of_row(whole.y, self.blocks.reduce(Scores(point, exact))))
+
         def stat(block: Block) -> Column:
             X = double(block.X) if exact else block.X
             z = forward(X, point[0]) + like(point[1], X)
@@ -125,11 +141,8 @@ class MatrixDesign(Design):
     def pull(self, r: Floats) -> Totals:
         """Totals(Φ*r, Σr) for a vector r or the columns of a matrix, in the table's precision."""
 
-        def stat(block: Block) -> Floats:
-            here = r[block.start : block.start + block.n_rows]
-            return host(adjoint(block.X, like(here, block.X)))
-
-        return Totals(self.blocks.reduce(stat), float(r.sum()) if r.ndim == 1 else r.sum(axis=0))
+        pulled = self.blocks.reduce(Adjoint(r))
+        return Totals(pulled, float(r.sum()) if r.ndim == 1 else r.sum(axis=0))
 
     def bent(self, h: Floats) -> MatrixDesign:
         """The rows with h > 0 alone, in memory, and h for their weight."""
@@ -153,6 +166,8 @@ class MatrixDesign(Design):
 
         Where the rows are in memory, h is made by the first product and held for the next ones.
         """
+        if isinstance(self.blocks, InMemory) and isinstance(curvature, RowCurvature):
+            return self._product_in_memory(point, curvature)
         held: dict[int, tuple[Array, Array]] = {}
         local = self.blocks.local
         w, b = point
@@ -183,6 +198,16 @@ class MatrixDesign(Design):
             return self.blocks.reduce(stat)
 
         return product
+
+    def _product_in_memory(
+        self, point: Point, curvature: RowCurvature
+    ) -> Callable[[Point], Totals]:
+        assert isinstance(self.blocks, InMemory)
+        h, weight = self.each(point, curvature, exact=False), self.blocks.whole.weight
+        h = h if weight is None else h * host(weight)
+        whole = self.blocks.whole
+        rows = MatrixDesign(InMemory(Block(0, whole.X, like(h, whole.X)), None))
+        return lambda u: rows.sweep([u], Product())
 
     def squares(self, point: Point, curvature: Curve) -> Totals:
         """Totals(Σ sᵢhᵢxᵢ², Σ sᵢhᵢxᵢ, Σ sᵢhᵢ): the diagonal and the last row of the Gram matrix,

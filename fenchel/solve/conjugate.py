@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.multiclass import Multinomial
 from fenchel.convex.problem import Evaluation, Problem
+from fenchel.convex.rows.statistics import LossCurvature
 from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
@@ -109,7 +110,8 @@ class NewtonCG(Solver):
         memory: Memory = state.memory
         design, loss, lam = problem.design, problem.loss, ridge(problem)
         assert isinstance(design, MatrixDesign)
-        product = design.normal(state.point, loss.curvature, loss.bend)
+        curvature = LossCurvature(loss) if problem.outputs is None else loss.curvature
+        product = design.normal(state.point, curvature, loss.bend)
         g = gradient(problem, state.point, state.seen)
         size = float(np.linalg.norm(g))
         eta = min(0.1, math.sqrt(size / max(memory.first, 1e-300))) ** 2

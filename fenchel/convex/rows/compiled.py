@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numba import carray, njit, types
 
-from fenchel.data.dense.compiled import DOUBLE, c_function, pointer
 from fenchel.data.elementary import compiled as scalar
+from fenchel.data.native.compiled import DOUBLE, c_function, pointer
 
 NAMES = (
     "absolute",

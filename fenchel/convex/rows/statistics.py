@@ -19,7 +19,8 @@ from fenchel.convex.margin import Margin
 from fenchel.convex.multiclass import Multinomial
 from fenchel.data.arrays import Array, like
 from fenchel.data.blocks import Totals
-from fenchel.data.sweep import RowCurvature, RowFunction, RowStatistic
+from fenchel.data.kernels import RowFunction
+from fenchel.data.sweep import RowCurvature, RowStatistic
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)

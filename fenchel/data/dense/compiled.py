@@ -3,169 +3,32 @@
 For each tile of rows that fits the second cache: Z = W X' + b, then a row function makes r and some
 sums from (y, Z, s), then G += R X. A tile is read from memory once. Rows lie in C or in Fortran
 order; float32 rows are multiplied in float32, or in float64 where an exact pass asks for it.
-Arrays come as addresses: a read-only map of a file would otherwise be another type, and compile
-everything again.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
-from types import CodeType, FunctionType
+from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, cfunc, njit, types
-from numba.extending import get_cython_function_address, intrinsic
+from numba import carray, njit, types
 from numpy.typing import NDArray
 
-# Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.
-SUMS: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-}
-DOUBLE = np.zeros(1)
+from fenchel.data.native.compiled import (
+    DOUBLE,
+    SUMS,
+    c_function,
+    call_adjoint,
+    call_rooted,
+    call_rows,
+    call_scores,
+    call_syrk,
+    pointer,
+)
+
 _BOUND: Any = None
 # The type of the rows and of the arithmetic; whether columns are contiguous: bound by `product`.
 VALUES = WORKING = real = SKIP = _BOUND
-
-
-def _pointer_code(typing_context: Any, address: Any, tag: Any) -> Any:
-    """The address as a pointer to values of the type of the array `tag`."""
-    to = types.CPointer(tag.dtype)
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(to))
-
-    return to(types.int64, tag), code
-
-
-pointer: Any = intrinsic(_pointer_code)
-
-
-def _calls(result: Any, kinds: str) -> Any:
-    """An intrinsic that calls the function at an address; kinds: i for int64, d for float64."""
-    lower = {"i": ir.IntType(64), "d": ir.DoubleType(), "v": ir.VoidType()}
-    upper = {"i": types.int64, "d": types.float64, "v": types.void}
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(lower[result], [lower[k] for k in kinds])
-        found = builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-        return context.get_dummy_value() if result == "v" else found
-
-    return upper[result](types.int64, *(upper[k] for k in kinds)), code
-
-
-def _call_rows_code(
-    typing_context: Any,
-    function: Any,
-    m: Any,
-    ld: Any,
-    y: Any,
-    z: Any,
-    s: Any,
-    p: Any,
-    r: Any,
-    sums: Any,
-) -> Any:
-    """A row function: (m, ld, y, z, s, parameters, r, sums), arrays by address."""
-    return _calls("v", "iiiiiiii")
-
-
-call_rows: Any = intrinsic(_call_rows_code)
-
-
-def _call_scores_code(
-    typing_context: Any,
-    function: Any,
-    table: Any,
-    ldx: Any,
-    d: Any,
-    i0: Any,
-    m: Any,
-    w: Any,
-    b: Any,
-    z: Any,
-) -> Any:
-    return _calls("v", "iiiiiidi")
-
-
-call_scores: Any = intrinsic(_call_scores_code)
-
-
-def _call_adjoint_code(
-    typing_context: Any,
-    function: Any,
-    table: Any,
-    ldx: Any,
-    d: Any,
-    i0: Any,
-    m: Any,
-    r: Any,
-    g: Any,
-) -> Any:
-    return _calls("v", "iiiiiii")
-
-
-call_adjoint: Any = intrinsic(_call_adjoint_code)
-
-
-def _call_rooted_code(
-    typing_context: Any,
-    function: Any,
-    table: Any,
-    ldx: Any,
-    d: Any,
-    i0: Any,
-    m: Any,
-    h: Any,
-    centre: Any,
-    A: Any,
-) -> Any:
-    return _calls("i", "iiiiiiii")
-
-
-call_rooted: Any = intrinsic(_call_rooted_code)
-
-
-def _call_syrk_code(
-    typing_context: Any, function: Any, n: Any, k: Any, A: Any, C: Any, single: Any
-) -> Any:
-    """C += A'A for k rows of n values by BLAS syrk, the lower triangle in C order."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte, word = ir.IntType(8), ir.IntType(32)
-
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
-
-        def call(value: Any) -> None:
-            n, k = (held(builder.trunc(x, word), word) for x in args[1:3])
-            one = held(value(1.0), value)
-            upper, plain = (held(byte(ord(x)), byte) for x in "UN")
-            kinds = [byte, byte, word, word, value, value, word, value, value, word]
-            kind = ir.FunctionType(ir.VoidType(), [x.as_pointer() for x in kinds])
-            a, c = (builder.inttoptr(x, value.as_pointer()) for x in args[3:5])
-            function = builder.inttoptr(args[0], kind.as_pointer())
-            builder.call(function, [upper, plain, n, k, one, a, n, one, c, n])
-
-        with builder.if_else(args[5]) as (then, otherwise):
-            with then:
-                call(ir.FloatType())
-            with otherwise:
-                call(ir.DoubleType())
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 5, types.boolean), code
-
-
-call_syrk: Any = intrinsic(_call_syrk_code)
 
 
 def scores_in_rows(
@@ -284,6 +147,43 @@ def rooted_rows(
                 to[j] = root * (X[at + j * (ldx if SKIP else 1)] - centre[j])
             to[d] = root
     return used
+
+
+@njit(**SUMS)
+def all_scores(
+    scores: int,
+    table: int,
+    ldx: int,
+    d: int,
+    lo: int,
+    hi: int,
+    tile: int,
+    w: int,
+    b: float,
+    z: int,
+) -> None:
+    """z = X w + b for rows lo … hi - 1."""
+    for i0 in range(lo, hi, tile):
+        call_scores(scores, table, ldx, d, i0, min(tile, hi - i0), w, b, z + 8 * i0)
+
+
+def target_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = y."""
+    y, r = carray(pointer(y_at, DOUBLE), m), carray(pointer(r_at, DOUBLE), m)
+    for i in range(m):
+        r[i] = y[i]
+
+
+def product_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = y z."""
+    y, r = carray(pointer(y_at, DOUBLE), m), carray(pointer(r_at, DOUBLE), m)
+    z = carray(pointer(z_at, DOUBLE), m)
+    for i in range(m):
+        r[i] = y[i] * z[i]
 
 
 @njit(**SUMS)
@@ -412,13 +312,6 @@ def weighted_gram(
                     call_syrk(syrk, d + 1, used, A, G + each * (p * h + c), single)
 
 
-@lru_cache(maxsize=2)
-def symmetric_product(dtype: str) -> int:
-    """The address of BLAS syrk, from the table that scipy exports for compiled code."""
-    name = "ssyrk" if dtype == "float32" else "dsyrk"
-    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
-
-
 _ROOM: dict[str, Any] = {
     "scores_in_rows": (scores_in_rows, types.void(*[types.int64] * 6, types.float64, types.int64)),
     "scores_in_columns": (
@@ -432,6 +325,13 @@ _ROOM: dict[str, Any] = {
 
 
 @cache
+def plain_rows(name: str) -> Any:
+    """A row function that needs no formula: an object with an `address`."""
+    function = {"target_rows": target_rows, "product_rows": product_rows}[name]
+    return c_function(function, types.void(*[types.int64] * 8), {}, name)
+
+
+@cache
 def product(name: str, values: str, working: str, fortran: bool = False) -> Any:
     """One of the products above for a type of the rows and one of the arithmetic."""
     function, signature = _ROOM[name]
@@ -442,30 +342,3 @@ def product(name: str, values: str, working: str, fortran: bool = False) -> Any:
         "SKIP": int(fortran),
     }
     return c_function(function, signature, names, f"{name}_{values}_{working}_{int(fortran)}")
-
-
-def c_function(
-    function: Callable[..., Any],
-    signature: Any,
-    names: dict[str, Any],
-    label: str,
-    parts: Sequence[CodeType] = (),
-) -> Any:
-    """A function compiled for C with some of its global names bound: an object with an `address`.
-
-    The cache on disk looks at the file of the function alone, so that its entry is named by a
-    digest of the function's code and of the further parts that the names stand for.
-    """
-    own = FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
-    own.__qualname__ = f"{label}_{_digest(function.__code__, *parts)}"
-    own.__module__ = function.__module__
-    settings = {"cache": True, "error_model": "numpy", "fastmath": SUMS["fastmath"]}
-    return cfunc(signature, **settings)(own)
-
-
-def _digest(*codes: CodeType) -> str:
-    found = hashlib.sha256()
-    for code in codes:
-        constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
-        found.update(code.co_code + repr((constants, code.co_names)).encode())
-    return found.hexdigest()[:16]

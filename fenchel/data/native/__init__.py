@@ -1,0 +1,1 @@
+"""Compiled functions that are called by their address."""
