@@ -31,7 +31,7 @@ HOMES = {
     "polars": {"data/files.py", "data/result_table.py", "app/"},
     "pandas": {"data/table.py", "data/result_table.py"},
     "narwhals": {"data/table.py"},
-    "threadpoolctl": {"data/blocks.py"},
+    "threadpoolctl": {"data/parallel.py"},
     "rich": {"data/progress.py", "app/"},
     "click": {"app/"},
     "altair": {"show/"},

@@ -86,19 +86,11 @@ class SweepKernel(Kernel[Totals]):
         # Several looks at a tile, one for each output, should find it in the first caches.
         looks = 1 if function.outputs == 1 else 4
         self.tile = min(self.part, max(TILE // (self.rows.row_bytes * looks), 32))
-
-    def slots(self, parts: int) -> Slots:
-        # Float32 sums run over one part and no further: they keep their digits.
-        k, working = self.function.outputs, self.rows.working
-        return np.zeros((parts, k, self.rows.d), working), np.zeros((parts, k + self.function.sums))
-
-    def run(self, first: int, last: int, slots: Slots) -> None:
         from fenchel.data.dense.compiled import sweep
 
-        rows, function, (G, sums) = self.rows, self.function, slots
-        Z = np.empty((max(len(rows.W), 1), self.tile))
-        R = np.empty((function.outputs, self.tile))
-        sweep(
+        rows, self.sweep, self.width = self.rows, sweep, max(len(self.rows.W), 1)
+        self.step = working.itemsize * rows.d
+        self.given = (
             *rows.place,
             *rows.weights,
             rows.product("scores"),
@@ -107,14 +99,18 @@ class SweepKernel(Kernel[Totals]):
             address(function.parameters),
             self.part,
             self.tile,
-            first,
-            last,
-            address(Z),
-            R,
-            G.itemsize * rows.d,
-            address(G),
-            sums,
         )
+
+    def slots(self, parts: int) -> Slots:
+        # Float32 sums run over one part and no further: they keep their digits.
+        k, working = self.function.outputs, self.rows.working
+        return np.zeros((parts, k, self.rows.d), working), np.zeros((parts, k + self.function.sums))
+
+    def run(self, first: int, last: int, slots: Slots) -> None:
+        # As little as can be is done here: threads wait for each other until the loop begins.
+        G, sums = slots
+        Z, R = np.empty((self.width, self.tile)), np.empty((self.function.outputs, self.tile))
+        self.sweep(*self.given, first, last, address(Z), R, self.step, address(G), sums)
 
     def result(self, sums: Slots) -> Totals:
         pull, rest = sums
