@@ -199,7 +199,9 @@ def lift(
         sides,
         corner=(0.98, 1.04 * top, "right"),
         title=title or f"In the top 10 % positives are {number(tenth)} times as frequent",
-        notes=[f"Largest possible value: {number(1.0 / curve.prior)}, if only positives are flagged."],
+        notes=[
+            f"Largest possible value: {number(1.0 / curve.prior)}, if only positives are flagged."
+        ],
         width=width,
         height=height,
     )

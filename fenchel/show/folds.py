@@ -52,7 +52,9 @@ def fold_scores(
     metric, folds, found = _fold_scores(scores, dict(means or {}), score)
     called = dict(zip(folds, distinct(folds), strict=True))
     most = max(DOTS // len(folds), 1)
-    dots = [(called[n], k, v) for n, values in folds.items() for k, v in enumerate(values[:most], 1)]
+    dots = [
+        (called[n], k, v) for n, values in folds.items() for k, v in enumerate(values[:most], 1)
+    ]
     seen = [v for _, _, v in dots]
     x, span = _score_axis([*seen, *_ends(found.values())], metric)
     y = _names_axis(list(called.values()))

@@ -73,7 +73,7 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
                 source.frame,
                 task,
                 drop={
-                    **dict.fromkeys(texts, "texts are not clustered"),
+                    **dict.fromkeys(texts, "texts have no place in clusters and axes"),
                     **dict.fromkeys(options.drop, "as asked"),
                 },
                 as_is=options.as_is,

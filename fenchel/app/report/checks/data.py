@@ -23,7 +23,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     columns = numbers["columns"]
     yield _missing(columns)
     yield from _left_out(columns)
-    yield _unused(columns)
+    yield _unused(columns, numbers["task"]["target"] is not None)
     yield _texts(columns)
     yield _spellings(columns)
     yield from _repeated(numbers)
@@ -97,7 +97,7 @@ def _left_out(columns: list[Numbers]) -> Iterator[Finding]:
     )
 
 
-def _unused(columns: list[Numbers]) -> Finding:
+def _unused(columns: list[Numbers], is_predicted: bool) -> Finding:
     """Columns that are left out for another reason than the checks beside this one name."""
     told = ("constant", "empty", "identifier")
     lost = [
@@ -113,11 +113,11 @@ def _unused(columns: list[Numbers]) -> Finding:
         "columns that could not be used",
         bool(lost),
         "warning",
-        f"Left out of the model: {said}{more}.",
+        f"Left out of {'the model' if is_predicted else 'clusters and axes'}: {said}{more}.",
         "Every other column is used.",
-        "What such a column says about the target is lost.",
-        "Write it as numbers, dates, or categories of more rows each; or read it by its words with "
-        "--text NAME.",
+        f"What such a column says about the {'target' if is_predicted else 'rows'} is lost.",
+        "Write it as numbers, dates, or categories of more rows each"
+        + ("; or read it by its words with --text NAME." if is_predicted else "."),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fenchel.app.report.checks.finding import some
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import (
     facts,
@@ -110,7 +111,7 @@ def _columns(numbers: Numbers) -> Markup:
     if not any(row[4] for row in rows):
         header.pop()
         rows = [row[:4] for row in rows]
-    caption: Any = f"{len(held)} columns" + (
+    caption: Any = some(len(held), "column") + (
         " besides the target" if numbers["task"]["target"] else ""
     )
     if len(rows) < len(held):
