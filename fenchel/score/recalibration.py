@@ -5,11 +5,12 @@
     intercept a:  maximise over a       Σ sᵢ log P(yᵢ | a + logit pᵢ)       (0 is right; above 0 the
                   event is more frequent than predicted)
 
-Intervals are Wald's. The covariance is H⁻¹ (Σ sᵢ²rᵢ²xᵢxᵢᵀ) H⁻¹ with H = Σ sᵢpᵢ(1-pᵢ)xᵢxᵢᵀ, where
-rᵢ² is (yᵢ-pᵢ)², which does not assume that the recalibrated model is the true one (sandwich), or its
-expectation pᵢ(1-pᵢ) (model), whichever gives the larger variance. The probabilities may be so extreme
-that hardly a row is expected on the wrong side: if none is there, all yᵢ-pᵢ are nearly zero, although
-such rows tell next to nothing about calibration. Newton's method in two variables; cost O(n) a step.
+Intervals are Wald's. The covariance is H⁻¹ (Σ sᵢ²rᵢ²xᵢxᵢᵀ) H⁻¹ with H = Σ sᵢpᵢ(1-pᵢ)xᵢxᵢᵀ. Here rᵢ²
+is (yᵢ-pᵢ)², which does not assume that the recalibrated model is the true one (sandwich), or what
+is expected of that, pᵢ(1-pᵢ) (model), whichever gives the larger variance. Probabilities may be so
+extreme that hardly a row is expected on the wrong side: if none is there, all yᵢ-pᵢ nearly vanish,
+although such rows tell next to nothing about calibration. Newton's method in two variables; cost
+O(n) a step.
 
 Reference: Cox, Two further applications of a model for binary regression, Biometrika 45 (1958);
 Steyerberg, Clinical prediction models (2019), chapter 15.
@@ -74,7 +75,7 @@ def calibration_slope(
     >>> p = rng.uniform(0.05, 0.95, 5000)
     >>> y = rng.random(5000) < p
     >>> print(calibration_slope(y, p, level=0.95))
-    1.029 [0.9685, 1.09] (95 %, Wald, the larger of sandwich and model variance)
+    1.029 [0.9669, 1.091] (95 %, Wald, the larger of sandwich and model variance)
     """
     y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
     middle = float(s @ z) / float(s.sum())
@@ -110,7 +111,7 @@ def calibration_intercept(
     >>> p = rng.uniform(0.05, 0.95, 5000)
     >>> y = rng.random(5000) < p
     >>> print(calibration_intercept(y, p, level=0.95))
-    -0.03063 [-0.09532, 0.03406] (95 %, Wald, the larger of sandwich and model variance)
+    -0.03063 [-0.09563, 0.03437] (95 %, Wald, the larger of sandwich and model variance)
     """
     y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
     return _estimate(y, np.ones((len(z), 1)), z, s, level)

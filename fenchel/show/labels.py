@@ -24,7 +24,7 @@ def middle_cut(name: str) -> str:
     --------
     >>> from fenchel.show.labels import middle_cut
     >>> middle_cut("purpose of the loan application=business")
-    'purpose o…pplication=business'
+    'purpose o…application=business'
     >>> middle_cut("age")
     'age'
     """
