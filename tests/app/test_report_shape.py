@@ -220,7 +220,21 @@ def test_the_levels_of_a_single_category_are_no_clusters():
 
 def test_texts_that_are_left_out_of_clusters_are_not_sent_to_text():
     rng = np.random.default_rng(0)
-    words = "see you later ok home dinner love tomorrow going to work with them".split()
+    words = [
+        "see",
+        "you",
+        "later",
+        "ok",
+        "home",
+        "dinner",
+        "love",
+        "tomorrow",
+        "going",
+        "to",
+        "work",
+        "with",
+        "them",
+    ]
     texts = [" ".join(rng.choice(words, 8)) for _ in range(80)]
     frame = pl.DataFrame({"a": np.arange(80.0) % 7, "b": np.arange(80.0) % 11, "text": texts})
     found = build(reports.source(frame), Options(kind="none")).numbers["findings"]

@@ -14,7 +14,7 @@ from fenchel.show.words import number
 Numbers = dict[str, Any]
 MANY_MISSING = 0.3  # share of the rows of a column
 # Notes of the reader that tell of a guess, or of cells and lines that were lost.
-_DOUBT = re.compile(r"assumed|holding none|skipped|left out|kept as text|cannot be told apart")
+_DOUBT = re.compile(r"assumed|that (is|are) no |skipped|left out|kept as text|cannot be told apart")
 
 
 def checks(numbers: Numbers) -> Iterator[Finding]:

@@ -34,7 +34,8 @@ def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     if trees is not None:
         words = f"challenger: {trees['words']}, which are never chosen"
         below = value_of(trees["below_chosen"])
-        rows.append([words, value_of(trees["score"]), "", below, *([""] * 5)])
+        took = timed(f"seconds.fitting the challenger, {trees['words']}")
+        rows.append([words, value_of(trees["score"]), "", below, "", "", took, "", ""])
     header = [
         "model",
         f"mean {metric}",
