@@ -45,7 +45,7 @@ def test_codes_and_garbage_are_named_with_value_count_and_column():
     found, report = checked(rows().with_columns(age=age, amount=amount))
     said = found["D7"]
     assert said["severity"] == "warning"
-    assert "'age' holds -999 in 40 rows (10.0%)" in said["what"]
+    assert "'age' holds -999 in 40 rows (10.0 %)" in said["what"]
     assert "one cell of 'amount', 99999999 (row 58), makes most of its variance" in said["what"]
     assert "the codes of 'age' count as missing" in said["do"]
     assert "the extreme cells of 'amount' are clipped" in said["do"]

@@ -111,7 +111,11 @@ def _levels_leak(codes: Ints, y: Ints, classes: int) -> str | None:
         return f"its levels alone give AUC {area:.4f}" if area > limit else None
     right, base = table.max(axis=1).sum() / len(y), table.sum(axis=0).max() / len(y)
     told = (right - base) / (1.0 - base) if base < 1.0 else 0.0
-    return f"its levels alone tell the class of {right:.2%} of rows" if told > SUSPECT else None
+    return (
+        f"its levels alone tell the class of {100.0 * right:.2f} % of rows"
+        if told > SUSPECT
+        else None
+    )
 
 
 def absence_leak(missing: NDArray[np.bool_], y: Any, classes: int) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, listed
 from fenchel.app.report.entries import interval_words
+from fenchel.data.rounding import percent
 from fenchel.show.words import capital
 
 Numbers = dict[str, Any]
@@ -119,7 +120,7 @@ def _challenger(numbers: Numbers) -> Finding:
             "a flexible model",
             True,
             "info",
-            f"{capital(both)}{there}; but {again:.0%} of the rows are duplicates, which trees "
+            f"{capital(both)}{there}; but {percent(again)} of the rows are duplicates, which trees "
             "recognise from one fold to the next.",
             "",
             "The comparison says nothing about the relation until duplicates are removed.",
