@@ -46,6 +46,23 @@ class Training:
         plans = [plan for plan in self.encoder.plans if plan.kind == "dropped"]
         return tuple(f"column '{plan.name}' is left out: {plan.reason}" for plan in plans)
 
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """The columns of numbers that are not taken as they stand: codes, and cells far off."""
+        lines = []
+        for plan in self.encoder.plans:
+            if plan.codes:
+                listed = " and ".join(f"{code:.15g}" for code in plan.codes)
+                how = "counts as missing" if len(plan.codes) == 1 else "count as missing"
+                lines.append(f"in column '{plan.name}' {listed} {how}; --as-is takes every number")
+            if plan.clip is not None:
+                low, high = plan.clip
+                lines.append(
+                    f"column '{plan.name}' is clipped to {low:.6g} to {high:.6g}, since a few "
+                    "cells dominate its scale; --as-is takes every number"
+                )
+        return tuple(lines)
+
 
 def origin(
     source: Source, test_share: float, seed: int, by: Grouping = AT_RANDOM

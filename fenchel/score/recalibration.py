@@ -5,8 +5,12 @@
     intercept a:  maximise over a       Σ sᵢ log P(yᵢ | a + logit pᵢ)       (0 is right; above 0 the
                   event is more frequent than predicted)
 
-Intervals are Wald's with the sandwich covariance, which does not assume that the recalibrated model
-is the true one. Newton's method in two variables; cost O(n) a step.
+Intervals are Wald's. The covariance is H⁻¹ (Σ sᵢ²rᵢ²xᵢxᵢᵀ) H⁻¹ with H = Σ sᵢpᵢ(1-pᵢ)xᵢxᵢᵀ. Here rᵢ²
+is (yᵢ-pᵢ)², which does not assume that the recalibrated model is the true one (sandwich), or what
+is expected of that, pᵢ(1-pᵢ) (model), whichever gives the larger variance. Probabilities may be so
+extreme that hardly a row is expected on the wrong side: if none is there, all yᵢ-pᵢ nearly vanish,
+although such rows tell next to nothing about calibration. Newton's method in two variables; cost
+O(n) a step.
 
 Reference: Cox, Two further applications of a model for binary regression, Biometrika 45 (1958);
 Steyerberg, Clinical prediction models (2019), chapter 15.
@@ -71,7 +75,7 @@ def calibration_slope(
     >>> p = rng.uniform(0.05, 0.95, 5000)
     >>> y = rng.random(5000) < p
     >>> print(calibration_slope(y, p, level=0.95))
-    1.029 [0.9685, 1.09] (95 %, Wald, sandwich)
+    1.029 [0.9669, 1.091] (95 %, Wald, the larger of sandwich and model variance)
     """
     y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
     middle = float(s @ z) / float(s.sum())
@@ -107,7 +111,7 @@ def calibration_intercept(
     >>> p = rng.uniform(0.05, 0.95, 5000)
     >>> y = rng.random(5000) < p
     >>> print(calibration_intercept(y, p, level=0.95))
-    -0.03063 [-0.09532, 0.03406] (95 %, Wald, sandwich)
+    -0.03063 [-0.09563, 0.03437] (95 %, Wald, the larger of sandwich and model variance)
     """
     y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
     return _estimate(y, np.ones((len(z), 1)), z, s, level)
@@ -149,10 +153,13 @@ def _estimate(y: Floats, X: Floats, offset: Floats, s: Floats, level: float | No
     level = check_share(level, "level")
     p = expit(X @ w + offset)
     inverse = np.linalg.inv((X * (s * p * (1.0 - p))[:, None]).T @ X)
-    scores = X * (s * (y - p))[:, None]
-    error = math.sqrt(float((inverse @ (scores.T @ scores) @ inverse)[-1, -1]))
+    variance = 0.0
+    for squares in ((y - p) ** 2, p * (1.0 - p)):
+        middle = (X * (s * s * squares)[:, None]).T @ X
+        variance = max(variance, float((inverse @ middle @ inverse)[-1, -1]))
+    error = math.sqrt(variance)
     reach = float(ndtri(0.5 + 0.5 * level)) * error
-    how = "Wald, sandwich"
+    how = "Wald, the larger of sandwich and model variance"
     return Estimate(
         found, found - reach, found + reach, level=level, method=how, standard_error=error
     )

@@ -212,7 +212,7 @@ def silhouettes(
         "scale": alt.Scale(domain=[0, sum(bars) + 4 * (k - 1)], nice=False, reverse=True),
         "axis": alt.Axis(labels=False, grid=False, title="rows, cluster by cluster"),
     }
-    inks = colours(max(k, 3))
+    inks = colours(k)
     layers: list[Any] = []
     start = 0
     for c, (part, count) in enumerate(zip(parts, bars, strict=True)):

@@ -15,6 +15,7 @@ from fenchel.show import inline
 from fenchel.show.arguments import PLAIN, curve_of
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records
+from fenchel.show.labels import across
 from fenchel.show.operating import operating_points, signal
 from fenchel.show.theme import BLUE, ORANGE
 from fenchel.show.words import distinct, number, percent
@@ -222,7 +223,7 @@ def _cells(base: Any, names: list[str], spoken: bool) -> list[Any]:
         "c:N",
         title="predicted class",
         scale=alt.Scale(domain=names, paddingInner=0.03),
-        axis=alt.Axis(labelAngle=0 if len(names) <= 3 else -40, labelLimit=90, labelOverlap=True),
+        axis=alt.Axis(**across(names), labelOverlap=True),
     )
     y = alt.Y(
         "r:N",

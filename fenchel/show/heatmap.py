@@ -14,6 +14,7 @@ from scipy.spatial.distance import squareform
 from fenchel.score.groups import Floats
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, table
+from fenchel.show.labels import across, down
 from fenchel.show.words import distinct, number
 
 MOST = 40  # columns that are drawn; of more, those with the strongest correlations
@@ -90,18 +91,18 @@ def correlation_heatmap(
         alt.Tooltip("v:N", title="and column"),
         alt.Tooltip("r:Q", title="correlation", format=".3f"),
     ]
-    room: Any = {"labelLimit": 90, "labelOverlap": True, "ticks": False}
+    room: Any = {"labelOverlap": True, "ticks": False}
     x = alt.X(
         "v:N",
         title="column across",
         scale=alt.Scale(domain=called, paddingInner=0.04),
-        axis=alt.Axis(title=None, labelAngle=-40 if k <= 6 else -90, **room),
+        axis=alt.Axis(title=None, **across(called, -40 if k <= 6 else -90), **room),
     )
     y = alt.Y(
         "u:N",
         title="column down",
         scale=alt.Scale(domain=called, paddingInner=0.04),
-        axis=alt.Axis(title=None, **room),
+        axis=alt.Axis(**down(**room)),
     )
     known = base.transform_filter("isValid(datum.r)")
     layers: list[Any] = [

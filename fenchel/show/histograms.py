@@ -141,7 +141,8 @@ def score_histogram(
         parameter = signal(threshold, points)
         layers += _threshold_layers(edges)
     rows = "row" if P == 1.0 else "rows"
-    said = f"Scores of {number(P, 6)} {rows} of class {positive} and {number(N, 6)} of class {negative}"
+    said = f"Scores of {number(P, 6)} {rows} of class {positive}"
+    said += f" and {number(N, 6)} of class {negative}"
     heading = title or said
     notes = ["Right of the line is flagged."] if threshold is not None else []
     return framed(

@@ -10,10 +10,12 @@ import numpy as np
 
 from fenchel.show.frame import Side, Width, framed
 from fenchel.show.inline import records, rounded
+from fenchel.show.labels import down
 from fenchel.show.theme import BLUE, GREY
 from fenchel.show.words import distinct, number, plain
 
 ROW = 19  # pixels
+TALL_ROW, ENOUGH = 34, 150  # few rows are taller, up to a height as of other figures
 
 
 def importance(
@@ -92,7 +94,7 @@ def importance(
         "s:N",
         title="column",
         scale=alt.Scale(domain=called),
-        axis=alt.Axis(title=None, labelLimit=170, grid=False),
+        axis=alt.Axis(**down(grid=False)),
     )
     tooltip = [
         alt.Tooltip("s:N", title="column"),
@@ -103,7 +105,7 @@ def importance(
     base = alt.Chart(data).encode(y=y)
     color = alt.condition("datum.d == 1", alt.value(GREY), alt.value(BLUE))
     layers: list[Any] = [
-        base.mark_bar(opacity=0.85, height={"band": 0.72}).encode(
+        base.mark_bar(opacity=0.85, height={"band": 0.72 if len(order) > 4 else 0.5}).encode(
             x=alt.X("x:Q", **x), x2=alt.datum(0.0), color=color, tooltip=tooltip
         ),
         alt.Chart(records(x=[0.0]))
@@ -128,5 +130,5 @@ def importance(
         title=title or many,
         notes=notes,
         width=width,
-        height=height or max(ROW * len(order), 60),
+        height=height or max(ROW * len(order), min(TALL_ROW * len(order), ENOUGH)),
     )

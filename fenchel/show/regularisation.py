@@ -11,6 +11,7 @@ import numpy as np
 from fenchel.score.groups import Floats
 from fenchel.show.frame import Width, across, framed
 from fenchel.show.inline import records, rounded, significant, table
+from fenchel.show.labels import middle_cut
 from fenchel.show.parameter_axis import EXTENT, parameter_axis
 from fenchel.show.theme import GREY, ORANGE
 from fenchel.show.thinning import thin
@@ -58,7 +59,7 @@ def regularisation_path(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> alphas, coefs, _ = lasso_path(X, y - y.mean(), alphas=20)
     >>> regularisation_path(alphas, coefs.T, chosen=alphas[9]).to_dict()["title"]["text"]
-    '7 of 10 coefficients are not zero at 0.0815'
+    '7 of 10 coefficients are not zero at penalty = 0.0815'
     """
     at, w = np.asarray(strengths, np.float64), np.asarray(values, np.float64)
     if w.ndim != 2 or at.shape != (len(w),):
@@ -114,7 +115,8 @@ def regularisation_path(
         if not float(chosen) > 0.0:
             raise ValueError(f"chosen must be positive, as the strengths are, got {chosen!r}")
         near = int(np.argmin(np.abs(np.log(at) - np.log(float(chosen)))))
-        said = f"{int((w[near] != 0.0).sum())} of {d} coefficients are not zero at {number(chosen)}"
+        said = f"{int((w[near] != 0.0).sum())} of {d} coefficients are not zero at "
+        said += f"{plain(strength)} = {number(chosen)}"
         rule = alt.Chart(table(x=significant([float(chosen)], 6)))
         layers.append(rule.mark_rule(color=ORANGE, strokeWidth=1.6).encode(x=along))
     notes = [] if d <= LINES else [f"The {LINES} largest of {d}."]
@@ -129,6 +131,6 @@ def _end_labels(ends: Any, last: Floats, span: float, x: Any, y: Any) -> Any:
         if all(abs(value - other) > 0.045 * span for other in free):
             free.append(value)
             named.append(k)
-    rows = [row for row in ends.values if row["k"] in named]
-    text = alt.Chart(alt.InlineData(values=rows)).mark_text(align="left", dx=7, limit=110)
+    rows = [{**row, "s": middle_cut(row["s"])} for row in ends.values if row["k"] in named]
+    text = alt.Chart(alt.InlineData(values=rows)).mark_text(align="left", dx=7, limit=170)
     return text.encode(x=x, y=y, text="s:N", color=alt.Color("k:N", legend=None))

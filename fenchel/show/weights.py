@@ -10,10 +10,12 @@ import numpy as np
 
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded
+from fenchel.show.labels import down
 from fenchel.show.theme import BLUE, GREY, ORANGE
 from fenchel.show.words import distinct, plain
 
 ROW = 19  # pixels
+TALL_ROW, ENOUGH = 34, 150  # few rows are taller, up to a height as of other figures
 
 
 def coefficients(
@@ -81,7 +83,7 @@ def coefficients(
         "s:N",
         title="column",
         scale=alt.Scale(domain=called),
-        axis=alt.Axis(title=None, labelLimit=170, grid=True, gridDash=[1, 3]),
+        axis=alt.Axis(**down(grid=True, gridDash=[1, 3])),
     )
     color = alt.Color(
         "k:N",
@@ -127,5 +129,5 @@ def coefficients(
         title=title or said,
         notes=notes,
         width=width,
-        height=height or max(ROW * len(order), 60),
+        height=height or max(ROW * len(order), min(TALL_ROW * len(order), ENOUGH)),
     )

@@ -19,6 +19,11 @@ def number(value: Any, digits: int = 3) -> str:
     return f"{found:.0f}" if 10.0**digits <= abs(found) < 1e6 else f"{found:.{digits}g}"
 
 
+def capital(text: str) -> str:
+    """The text with its first letter large."""
+    return text[:1].upper() + text[1:]
+
+
 def percent(share: float) -> str:
     """A share in per cent, with a digit more where it is near 0 or 1."""
     value = 100.0 * float(share)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -45,7 +47,10 @@ def test_a_relation_that_is_not_linear_is_said():
     assert found["score"]["value"] > 0.9 and found["above_chosen"]["low"] > 0.2
     assert said["severity"] == "warning" and "the relation is not linear" in said["what"]
     assert type(report.model).__name__ == "LogisticRegression"
-    assert "challenger: gradient-boosted trees" in report.html()
+    page, clock = report.html(), report.numbers["clock"]["seconds"]
+    assert "challenger: gradient-boosted trees" in page
+    (path,) = re.findall(r'data-clock="seconds\.(fitting the challenger[^"]*)"', page)
+    assert clock[path] > 0.0  # its time is stated, where the page's script looks for it
 
 
 def test_a_linear_relation_loses_nothing():
@@ -96,3 +101,11 @@ def test_trees_see_categories_as_codes_and_few_words_of_a_text():
     codes = frame["job"].replace_strict({"clerk": 0, "cook": 1, "pilot": 2}).to_numpy()
     assert len(set(zip(codes, made[:, 1], strict=True))) == 3  # one to one
     assert made.shape[1] <= 2 + 200
+
+
+def test_the_rounds_of_many_classes_are_those_that_were_made():
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(12), 25)
+    frame = pl.DataFrame({"x": place + rng.normal(size=300), "y": [f"kind {k}" for k in place]})
+    report = built(frame)
+    assert report.numbers["challenger"]["params"]["max_iter"] == 50

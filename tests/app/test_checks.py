@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_codes_and_garbage_are_named_with_value_count_and_column():
     found, report = checked(rows().with_columns(age=age, amount=amount))
     said = found["D7"]
     assert said["severity"] == "warning"
-    assert "'age' holds -999 in 40 rows (10.0%)" in said["what"]
+    assert "'age' holds -999 in 40 rows (10.0 %)" in said["what"]
     assert "one cell of 'amount', 99999999 (row 58), makes most of its variance" in said["what"]
     assert "the codes of 'age' count as missing" in said["do"]
     assert "the extreme cells of 'amount' are clipped" in said["do"]
@@ -155,3 +156,56 @@ def test_the_rows_of_the_locked_part_are_told():
     assert report.numbers["reproduction"]["seed"] == 5
     assert locked == sorted(set(locked)) and locked[0] >= 1 and locked[-1] <= 400
     assert all(one["row"] in locked for one in report.numbers["worst_rows"])
+
+
+OUTCOMES = ("better", "stable", "agree", "calibrated", "certified", "trusted", "enough", "proved")
+
+
+@pytest.mark.parametrize("report", [reports.cancer, reports.diabetes, reports.bottles])
+def test_the_name_of_a_check_does_not_say_how_it_ended(report):
+    """It stands over a problem as over what passed: "better than a constant" must not."""
+    for one in report().numbers["findings"]:
+        assert not any(word in one["name"].split() for word in OUTCOMES), one["name"]
+
+
+@pytest.mark.parametrize("report", [reports.cancer, reports.diabetes, reports.hostile])
+def test_an_interval_reads_the_same_in_the_verdict_and_in_the_findings(report):
+    numbers = report().numbers
+    (said,) = [one["what"] for one in numbers["findings"] if one["code"] == "C6"]
+    (score,) = [line for line in report().verdict() if "locked test rows: " in line]
+    interval = re.search(r"-?[\d.]+ (\[.*?\])", score.partition("rows: ")[2])
+    assert interval and interval[0] in said and interval[1] in report().html()
+
+
+def test_sentences_of_findings_begin_as_sentences_do():
+    frame = rows().with_columns(pl.Series("amount", [99_999_999.0, *np.arange(399.0)]))
+    found, _ = checked(frame)
+    assert found["D7"]["what"].startswith("One cell of 'amount', 99999999 (row 1)")
+    for one in found.values():
+        assert one["what"][:1] in "'\"" or one["what"][:1] == one["what"][:1].upper(), one["what"]
+
+
+def test_a_total_among_the_rows_is_no_leak():
+    rng = np.random.default_rng(0)
+    units, sales = rng.integers(1, 100, 60), rng.uniform(10.0, 1000.0, 60)
+    frame = pl.DataFrame({"units": [*units, units.sum()], "sales": [*sales, sales.sum()]})
+    found, _ = checked(
+        frame.with_columns(x=pl.Series(rng.normal(size=61))), target="sales", models=("ridge",)
+    )
+    assert found["D11"]["severity"] == "problem" and found["D5"]["severity"] == "passed"
+
+
+def test_a_model_is_called_alike_in_the_table_the_findings_and_the_figures():
+    page = reports.cancer().html()
+    (said,) = [one for one in reports.cancer().numbers["findings"] if one["code"] == "M3"]
+    for name in ("logistic", "logistic-l1", "svm", "svm-squared"):
+        assert f"--model {name}<" in page
+        assert f"'{name}'" in said["what"]
+
+
+def test_headings_and_leads_are_true_of_few_columns_and_few_rows():
+    frame = pl.DataFrame({"x": np.arange(60.0), "y": ["a", "b", "c"] * 20})
+    _, report = checked(frame, models=("logistic",))
+    page = report.html()
+    assert "Accuracy of every fold" in page and "1 column besides the target" in page
+    assert "The intervals of the groups" not in page  # 15 test rows make no groups

@@ -41,6 +41,9 @@ JOBS = {
     "delimiter word": ["fit", "us.csv", "--delimiter", "semicolon", "--target", "churned"],
     "skip": ["fit", "us.csv", "--skip", "100000"],
     "parquet": ["fit", "plain.parquet.in", "--no-header", "--target", "Preis"],
+    "codes": ["fit", "codes.csv", "--target", "y"],
+    "codes compared": ["compare", "codes.csv", "--target", "y", "--model", "logistic"],
+    "codes as they stand": ["fit", "codes.csv", "--target", "y", "--as-is"],
     "quoting": ["fit", "us.csv", "--quoting", "some"],
 }
 
@@ -62,6 +65,12 @@ def done(tmp_path_factory):
     (room / "us.csv").write_bytes(us_export(rows=120).content)
     (room / "sms").write_bytes(messages(rows=120).content)
     rows = [f"{i % 7},{i % 3},{'no' if i % 7 < 3 else 'yes'}" for i in range(60)]
+    codes = [
+        f"{20 + i * 7 % 50 if i % 10 else -999},{i % 3},{'no' if i % 7 < 3 else 'yes'}"
+        for i in range(120)
+    ]
+    codes[5] = "33,99999999,no"
+    (room / "codes.csv").write_text("\n".join(["age,b,y", *codes, ""]))
     (room / "ragged.csv").write_text("\n".join(["a,b,y", *rows[:6], "1,2", *rows[6:], ""]))
     found = dict(zip(JOBS, together(list(JOBS.values()), room, room / "said"), strict=True))
     return found, room
@@ -175,3 +184,12 @@ def test_standard_input_takes_the_options(done):
     rows = b"\n".join((room / "cleveland.data").read_bytes().split(b"\n")[:5]) + b"\n"
     said = alone("predict", "heart.fen", "-", "--names", NAMES, "-q", cwd=room, stdin=rows)
     assert len(said.fine().splitlines()) == 6
+
+
+def test_fit_and_compare_say_which_numbers_they_do_not_take_as_they_stand(done):
+    for job in ("codes", "codes compared"):
+        done[0][job].fine()
+        said = done[0][job].err
+        assert "note: in column 'age' -999 counts as missing" in said
+        assert "note: column 'b' is clipped to" in said and "--as-is" in said
+    assert "-999" not in done[0]["codes as they stand"].err

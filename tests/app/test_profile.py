@@ -82,7 +82,7 @@ def test_numbers(found, table):
     assert noise.edges[0] == noise.low and noise.edges[-1] == noise.high
     assert noise.distinct == N and noise.missing == 0
     assert found["holes"].missing == 300 and found["holes"].distinct == 100
-    assert "75% missing" in found["holes"].remarks
+    assert "75 % missing" in found["holes"].remarks
     assert "one value only" in found["same but missing"].remarks[0]
 
 

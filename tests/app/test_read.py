@@ -107,7 +107,7 @@ def test_few_strays_become_missing_and_are_named(put):
     got = read(put("a,b\n" + "".join(f"{r},{i}\n" for i, r in enumerate(rows))))
     assert got.frame["a"].null_count() == 2 and got.frame["a"].dtype == pl.Float64
     said = note(got, "column 'a' is read as numbers")
-    assert "'abc' in row 17" in said and "'12 m' in row 201" in said
+    assert "2 cells that are no numbers are read as missing ('abc' in row 17, '12 m' in " in said
     rows[3:9] = ["x"] * 6
     got = read(put("a,b\n" + "".join(f"{r},{i}\n" for i, r in enumerate(rows))))
     assert got.frame["a"].to_list() == rows

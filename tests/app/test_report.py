@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -218,3 +219,14 @@ def test_rare_classes_are_left_out_and_named():
     assert report.numbers["rows"]["used"] == 80
     codes = [one["code"] for one in report.numbers["findings"] if one["severity"] == "warning"]
     assert "P2" in codes
+
+
+def test_the_sample_of_the_readme_is_what_is_printed():
+    """But for a gap of rounding, which differs from machine to machine."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    _, _, after = readme.partition("fenchel report\n```\n```\n")
+    *sample, written = after.partition("\n```")[0].splitlines()
+    assert written.startswith("written: fenchel-report/report.html")
+    near = re.compile(r"within (rounding|\d(\.\d)?e-1[45]) of")
+    alike = [near.sub("within rounding of", line) for line in reports.cancer().verdict()]
+    assert sample == alike

@@ -258,3 +258,12 @@ def test_a_test_share_must_leave_rows_to_learn_from():
     parts = split_rows(frame, task, 0.01, 0)  # raised until two rows of each class judge
     codes = parts.task.codes(parts.frame)
     assert np.bincount(codes[parts.test]).min() == 2
+
+
+@pytest.mark.parametrize("report", [reports.cancer, reports.diabetes, reports.bottles])
+def test_the_options_of_a_report_have_names_and_belong_to_its_task(report):
+    _, _, block = report().html().partition('id="again"')
+    terms = re.findall(r"<dt>(.*?)</dt>", block.partition("</section>")[0])
+    assert "Coverage of the intervals" in terms
+    assert all(term[0].isupper() and "_" not in term for term in terms)
+    assert ("Cost of a miss" in terms) == (report is reports.cancer)

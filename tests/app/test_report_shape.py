@@ -208,3 +208,35 @@ def test_models_that_need_a_target_are_refused():
     frame = pl.DataFrame({"a": np.arange(30.0)})
     with pytest.raises(BadUsage, match="every model needs one"):
         build(reports.source(frame), Options(models=("logistic",)))
+
+
+def test_the_levels_of_a_single_category_are_no_clusters():
+    frame = pl.DataFrame({"kind": ["ham", "spam", "ham"] * 40})
+    numbers = build(reports.source(frame), Options(kind="none")).numbers
+    assert numbers["shape"]["reason"] == (
+        "the one column that can be used, 'kind', holds categories"
+    )
+
+
+def test_texts_that_are_left_out_of_clusters_are_not_sent_to_text():
+    rng = np.random.default_rng(0)
+    words = [
+        "see",
+        "you",
+        "later",
+        "ok",
+        "home",
+        "dinner",
+        "love",
+        "tomorrow",
+        "going",
+        "to",
+        "work",
+        "with",
+        "them",
+    ]
+    texts = [" ".join(rng.choice(words, 8)) for _ in range(80)]
+    frame = pl.DataFrame({"a": np.arange(80.0) % 7, "b": np.arange(80.0) % 11, "text": texts})
+    found = build(reports.source(frame), Options(kind="none")).numbers["findings"]
+    (one,) = [one for one in found if one["code"] == "D13"]
+    assert "clusters" in one["what"] and "--text" not in one["do"]

@@ -70,3 +70,14 @@ def test_coverage(n):
     shifts = [calibration_intercept(*forecasts(n, seed=seed), level=0.95) for seed in range(400)]
     assert np.mean([one.low <= 1.0 <= one.high for one in slopes]) >= 0.91
     assert np.mean([one.low <= 0.0 <= one.high for one in shifts]) >= 0.91
+
+
+def test_extreme_probabilities_without_an_error_tell_next_to_nothing():
+    """Calibrated, and hardly an error is expected: the interval must not shrink with residuals."""
+    hits = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        z = np.where(rng.random(150) < 0.3, 1.0, -1.0) * rng.uniform(5.0, 9.0, 150)
+        found = calibration_intercept(rng.random(150) < expit(z), expit(z), level=0.95)
+        hits += found.low <= 0.0 <= found.high
+    assert hits / 200 >= 0.9  # the sandwich alone: 0.22

@@ -103,7 +103,7 @@ def test_numbers_of_any_kind():
 
 
 def test_the_histogram_names_the_classes_of_its_rows():
-    assert title(show.score_histogram(WORDS, SCORE)).endswith("sick rows")
+    assert title(show.score_histogram(WORDS, SCORE)).endswith("121 of class sick")
     assert "positive" in title(show.score_histogram(Y, SCORE))
     assert "True" not in title(show.score_histogram(Y == 1, SCORE))
     with pytest.raises(ValueError, match="name the negative and the positive class, got 3"):

@@ -105,7 +105,7 @@ def test_a_path_passes_through_its_coefficients():
         assert abs(PATH[at, largest[int(row["k"])]] - row["y"]) < 1e-2
     chart = show.regularisation_path(STRENGTHS, PATH, chosen=1.0)
     kept = int((PATH[np.argmin(np.abs(np.log(STRENGTHS)))] != 0).sum())
-    assert title(chart) == f"{kept} of 9 coefficients are not zero at 1"
+    assert title(chart) == f"{kept} of 9 coefficients are not zero at penalty = 1"
     for values, said in ((PATH.T, "shape"), (PATH[:, 0], "shape")):
         with pytest.raises(ValueError, match=said):
             show.regularisation_path(STRENGTHS, values)

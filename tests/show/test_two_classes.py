@@ -108,12 +108,14 @@ def test_four_figures_move_together(t):
     assert cells[:4] == [f"{v:,}" for v in (tp, fp, P - tp, N - fp)]
     shares = (tp / P, fp / N, 1 - tp / P, 1 - fp / N)
     assert np.allclose([float(s[:-1]) / 100 for s in cells[4:8]], shares, atol=0.00051)
-    want = [100 * tp / P, 100 * fp / N, 100 * (tp / (tp + fp) if tp + fp else 1.0)]
+    want = [100 * tp / P, 100 * fp / N]  # where nothing is flagged there is no precision
+    want += [100 * tp / (tp + fp)] if tp + fp else []
     for figure in (show.roc, show.precision_recall, show.gains, show.lift):
         known = {"precision": 0.5} if figure is show.precision_recall else {}
         drawn = texts(picture(figure(CURVE, threshold=t, **known), **at))
         (corner,) = (written for written in drawn if "finds" in written)
         assert np.allclose([float(s) for s in re.findall(r"([\d.]+)%", corner)], want, atol=0.051)
+        assert ("precision –" in corner) == (not tp + fp)
     drawn = texts(picture(show.score_histogram(CURVE, threshold=0.4), **at))
     assert f"score ≥ {t:.3g}".replace("-", "−") in drawn
 
@@ -142,7 +144,7 @@ def test_the_threshold_is_a_signal():
 
 def test_hovered_points_know_their_threshold():
     points = show.operating_points(CURVE)
-    rows = table(show.roc(CURVE), "t", "p", "f")
+    rows = table(show.roc(CURVE), "t", "h", "p", "f")
     assert column(rows, "t") == points.threshold.tolist()
     assert column(rows, "p") == points.tp.tolist()
 

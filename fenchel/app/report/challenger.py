@@ -46,7 +46,7 @@ class Challenger:
         return {
             "words": WORDS,
             "class": type(self.model).__name__,
-            "params": {"max_iter": TREES},
+            "params": {"max_iter": int(self.model.max_iter)},
             "metric": contest.metric,
             "folds": plain(self.folds.test["score"]),
             "score": told(self.folds.mean(level=level)),

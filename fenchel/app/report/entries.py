@@ -9,6 +9,7 @@ import numpy as np
 
 from fenchel.convex.certificate import Certificate
 from fenchel.score.estimate import Estimate
+from fenchel.show.words import estimated
 
 Entry = dict[str, Any]  # value, low, high, level, method; or value and reason
 
@@ -44,6 +45,12 @@ def estimate_of(entry: Entry) -> Estimate | float | None:
     return Estimate(
         value, entry["low"], entry["high"], level=entry["level"], method=entry["method"]
     )
+
+
+def interval_words(entry: Entry) -> str:
+    """A number with its interval in brackets, as every table and sentence of the report has it."""
+    found = estimate_of(entry)
+    return "none" if found is None else estimated(found)
 
 
 def plain(value: Any) -> Any:

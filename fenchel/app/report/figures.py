@@ -19,6 +19,7 @@ from fenchel.app.report.two import gives_probabilities
 from fenchel.convex.certificate import Certificate
 from fenchel.score.band import roc_band
 from fenchel.show.operating import OperatingPoints
+from fenchel.show.words import capital
 
 Figure = dict[str, Any]  # kind, title, notes, spec
 Known = dict[str, Any]  # estimates by the keys of the metrics
@@ -142,7 +143,7 @@ def _shared(found: Study) -> Iterator[Named]:
     yield (
         "fold_scores",
         lambda: show.fold_scores(
-            folds, means=means, score=metric, title=f"{metric} of every fold", **BROAD
+            folds, means=means, score=metric, title=f"{capital(metric)} of every fold", **BROAD
         ),
     )
     curve = best.validation

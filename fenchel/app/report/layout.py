@@ -16,11 +16,6 @@ from fenchel.show.words import estimated, number
 Cell = Any
 
 
-def capital(text: str) -> str:
-    """The text with its first letter large."""
-    return text[:1].upper() + text[1:]
-
-
 def section(key: str, title: str, *children: Any, lead: Any = None) -> Markup:
     """A section of the page, under a heading of the second level."""
     head = tag("h2", title, id=f"{key}-title")

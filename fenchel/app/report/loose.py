@@ -73,7 +73,7 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
                 source.frame,
                 task,
                 drop={
-                    **dict.fromkeys(texts, "texts are not clustered"),
+                    **dict.fromkeys(texts, "texts have no place in clusters and axes"),
                     **dict.fromkeys(options.drop, "as asked"),
                 },
                 as_is=options.as_is,
@@ -81,6 +81,11 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
             )
         except BadData as error:
             return Shape(profiles, reason=str(error))
+        used = [plan for plan in encoder.plans if plan.outputs]
+        if len(used) == 1 and used[0].kind in ("category", "truth value"):
+            # Its levels would be the clusters, with nothing left inside them.
+            only = f"the one column that can be used, '{used[0].name[:40]}', holds categories"
+            return Shape(profiles, reason=only)
         X = encoder.transform(_sample(source, len(encoder.names), options.seed))
     cloud = Cloud(X)
     # Threads of other libraries add up in any order, and a report is the same each time.

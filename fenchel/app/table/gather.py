@@ -212,9 +212,10 @@ def _stray_note(name: str, kind: str, count: int, examples: Sequence[tuple[int, 
         return []
     shown = ", ".join(f"'{text[:40]}' in row {row}" for row, text in examples)
     more = ", …" if count > len(examples) else ""
+    unfit = f"that is no {kind[:-1]} is" if count == 1 else f"that are no {kind} are"
     return [
-        f"column '{name}' is read as {kind}; {_count(count, 'cell')} holding none "
-        f"read as missing ({shown}{more})"
+        f"column '{name}' is read as {kind}; {_count(count, 'cell')} {unfit} read as missing "
+        f"({shown}{more})"
     ]
 
 

@@ -281,7 +281,7 @@ def _settled(found: ColumnProfile) -> ColumnProfile:
     if found.distinct == 1:
         remarks.append("one value only where it is not missing")
     if found.missing > 0.5 * found.rows:
-        remarks.append(f"{found.missing / found.rows:.0%} missing")
+        remarks.append(f"{100.0 * found.missing / found.rows:.0f} % missing")
     return replace(found, remarks=tuple(remarks))
 
 

@@ -97,7 +97,8 @@ def command(
         step=step,
     )
     if not quiet:
-        for line in (*data.source.notes, *data.task.notes, *data.left_out):
+        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
+        for line in said:
             note(line)
     rows = sampled(data.task, data.y, seed)
     if len(rows) < len(data.y) and not quiet:

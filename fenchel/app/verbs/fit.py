@@ -110,7 +110,8 @@ def command(
         step=step,
     )
     if not quiet:
-        for line in (*data.source.notes, *data.task.notes, *data.left_out):
+        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
+        for line in said:
             note(line)
     entry = entry_named(data.task.kind, name or DEFAULTS[data.task.kind])
     model = configured(entry.make(), settings, data.task)

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, listed
+from fenchel.app.report.entries import interval_words
+from fenchel.data.rounding import percent
+from fenchel.show.words import capital
 
 Numbers = dict[str, Any]
 RANGE = 5.0  # standard errors that five folds range over with probability below 0.4 %
@@ -26,7 +29,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     )
     yield check(
         "M2",
-        "stable over the folds",
+        "spread over the folds",
         spread > RANGE * expected,
         "warning",
         said,
@@ -65,7 +68,7 @@ def _against_constant(numbers: Numbers, chosen: Numbers) -> Finding:
     above = chosen["above_baseline"]["value"]
     return check(
         "M1",
-        "better than a constant",
+        "comparison with a constant",
         not worth["better"],
         worth["severity"],
         worth["words"],
@@ -82,34 +85,30 @@ def _others(held: Numbers) -> Finding:
         for one in held["models"]
         if one["below_chosen"] and one["below_chosen"].get("low", 0.0) <= 0.0
     ]
-    rule = f"{held['chosen']} was chosen because {held['rule']}"
+    rule = f"'{held['chosen']}' was chosen because {held['rule']}"
     return {
         "code": "M3",
         "name": "other models",
         "severity": "info" if close else "passed",
         "what": (
-            f"The folds cannot tell {listed(close)} from the chosen model. {_capital(rule)}."
+            f"The folds cannot tell {listed(close)} from the chosen model. {rule}."
             if close
-            else f"No other model is as good over the folds. {_capital(rule)}."
+            else f"No other model is as good over the folds. {rule}."
         ),
         "why": "Differences of this size arise by chance." if close else "",
         "do": "Another of these models may be used instead, by --model NAME." if close else "",
     }
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 def _challenger(numbers: Numbers) -> Finding:
     one = numbers["challenger"]
     above, metric = one["above_chosen"], one["metric"]
-    low, high = above.get("low", above["value"]), above.get("high", above["value"])
+    low = above.get("low", above["value"])
     both = (
         f"{one['words']} reach {one['score']['value']:.3f}, your model {one['chosen']['value']:.3f}"
     )
     there = (
-        f" in {metric} over the folds (difference {above['value']:.3f} [{low:.3f}, {high:.3f}]; on "
+        f" in {metric} over the folds (difference {interval_words(above)}; on "
         f"the test rows {one['test']:.3f} and {one['chosen_test']:.3f})"
     )
     clear = low > 0.0
@@ -121,7 +120,7 @@ def _challenger(numbers: Numbers) -> Finding:
             "a flexible model",
             True,
             "info",
-            f"{_capital(both)}{there}; but {again:.0%} of the rows are duplicates, which trees "
+            f"{capital(both)}{there}; but {percent(again)} of the rows are duplicates, which trees "
             "recognise from one fold to the next.",
             "",
             "The comparison says nothing about the relation until duplicates are removed.",
@@ -132,9 +131,9 @@ def _challenger(numbers: Numbers) -> Finding:
         "a flexible model",
         clear,
         "warning" if large else "info",
-        f"{_capital(both)}{there}: "
+        f"{capital(both)}{there}: "
         + ("the relation is not linear." if large else "the linear model loses little."),
-        f"{_capital(both)}{there}: no better, the linear model loses nothing that can be shown.",
+        f"{capital(both)}{there}: no better, the linear model loses nothing that can be shown.",
         "Trees find curves and interactions of columns that a linear model cannot represent.",
         "Add columns that carry the relation (squares, products, categories of a number), or use "
         "a flexible model where no proof is needed.",

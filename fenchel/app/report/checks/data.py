@@ -9,12 +9,13 @@ from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, graded, listed, plural, some
 from fenchel.app.table.redundancy import MOST_COLUMNS
+from fenchel.data.rounding import percent
 from fenchel.show.words import number
 
 Numbers = dict[str, Any]
 MANY_MISSING = 0.3  # share of the rows of a column
 # Notes of the reader that tell of a guess, or of cells and lines that were lost.
-_DOUBT = re.compile(r"assumed|holding none|skipped|left out|kept as text|cannot be told apart")
+_DOUBT = re.compile(r"assumed|that (is|are) no |skipped|left out|kept as text|cannot be told apart")
 
 
 def checks(numbers: Numbers) -> Iterator[Finding]:
@@ -23,7 +24,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     columns = numbers["columns"]
     yield _missing(columns)
     yield from _left_out(columns)
-    yield _unused(columns)
+    yield _unused(columns, numbers["task"]["target"] is not None)
     yield _texts(columns)
     yield _spellings(columns)
     yield from _repeated(numbers)
@@ -62,8 +63,8 @@ def _missing(columns: list[Numbers]) -> Finding:
         "missing values",
         bool(missing),
         "warning" if share > MANY_MISSING else "info",
-        f"Missing values in {len(missing)} of {some(len(columns), 'column')}, at most {share:.1%} "
-        f"of the rows: {listed([one['name'] for one in missing])}.",
+        f"Missing values in {len(missing)} of {some(len(columns), 'column')}, at most "
+        f"{percent(share)} of the rows: {listed([one['name'] for one in missing])}.",
         "No column has missing values" + (" but those that are empty." if empty else "."),
         "Filled values are guesses, and that a value is missing may itself be informative.",
         "Missing cells are filled, and a column of its own marks them; where they are many, find "
@@ -97,7 +98,7 @@ def _left_out(columns: list[Numbers]) -> Iterator[Finding]:
     )
 
 
-def _unused(columns: list[Numbers]) -> Finding:
+def _unused(columns: list[Numbers], is_predicted: bool) -> Finding:
     """Columns that are left out for another reason than the checks beside this one name."""
     told = ("constant", "empty", "identifier")
     lost = [
@@ -113,11 +114,11 @@ def _unused(columns: list[Numbers]) -> Finding:
         "columns that could not be used",
         bool(lost),
         "warning",
-        f"Left out of the model: {said}{more}.",
+        f"Left out of {'the model' if is_predicted else 'clusters and axes'}: {said}{more}.",
         "Every other column is used.",
-        "What such a column says about the target is lost.",
-        "Write it as numbers, dates, or categories of more rows each; or read it by its words with "
-        "--text NAME.",
+        f"What such a column says about the {'target' if is_predicted else 'rows'} is lost.",
+        "Write it as numbers, dates, or categories of more rows each"
+        + ("; or read it by its words with --text NAME." if is_predicted else "."),
     )
 
 
@@ -257,13 +258,13 @@ def _suspect_words(column: Numbers, suspect: Numbers, share: float) -> str:
     value, nearest = (_cell(column, suspect[key]) for key in ("cell", "nearest"))
     if suspect["kind"] == "code":
         return (
-            f"'{name}' holds {value} in {some(count, 'row')} ({share:.1%}), far from all other "
-            f"values (the nearest is {nearest})"
+            f"'{name}' holds {value} in {some(count, 'row')} ({percent(share)}), far from all "
+            f"other values (the nearest is {nearest})"
         )
     if suspect["kind"] == "repeated":
         return (
-            f"'{name}' holds {value} in {some(count, 'row')} ({share:.1%}), while its other values "
-            "hardly repeat"
+            f"'{name}' holds {value} in {some(count, 'row')} ({percent(share)}), while its other "
+            "values hardly repeat"
         )
     row = f" (row {suspect['rows'][0] + 1})" if suspect["rows"] else ""
     if count == 1:
@@ -322,7 +323,7 @@ def _rows(numbers: Numbers) -> Iterator[Finding]:
         "duplicate rows",
         again > 0,
         graded(again / used, 0.1, 0.5),
-        f"{some(again, 'row')} ({again / used:.1%}) equal an earlier row in every column.",
+        f"{some(again, 'row')} ({percent(again / used)}) equal an earlier row in every column.",
         "No two rows are equal.",
         "Intervals assume that rows are independent, and repeated rows are not.",
         "Find out whether they were entered twice; remove the repetitions if they were.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fenchel.show.words import capital
+
 Finding = dict[str, str]
 
 
@@ -13,7 +15,7 @@ def check(
         "code": code,
         "name": name,
         "severity": severity if bad else "passed",
-        "what": what if bad else passed,
+        "what": capital(what if bad else passed),
         "why": why if bad else "",
         "do": do if bad else "",
     }

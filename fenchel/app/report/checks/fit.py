@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, plural
+from fenchel.app.report.entries import interval_words
 from fenchel.app.report.verdict import ROUNDING
 
 Numbers = dict[str, Any]
@@ -18,7 +19,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     gap = proof.get("relative_gap")
     yield check(
         "C1",
-        "certified optimum",
+        "certificate of the fit",
         not proof["certified"],
         "warning",
         f"The fit is not certified: {proof.get('reason', '')}.",
@@ -108,10 +109,10 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
     if test["value"] is None:
         return
     low, high = test.get("low", test["value"]), test.get("high", test["value"])
-    said = f"{metric} is {test['value']:.3g} [{low:.3g}, {high:.3g}] on the test rows"
+    said = f"{metric} is {interval_words(test)} on the test rows"
     yield check(
         "C6",
-        "test rows and folds agree",
+        "test rows against folds",
         not low <= mean <= high,
         "info",
         f"{said} and {mean:.3g} over the folds of the training rows.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, graded, listed, some
+from fenchel.data.rounding import percent
 
 Numbers = dict[str, Any]
 
@@ -20,7 +21,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "test rows among the training rows",
         both > 0,
         graded(share, 0.01, 0.1),
-        f"{both:,} of {some(rows['test'], 'test row')} ({share:.1%}) equal a training row.",
+        f"{both:,} of {some(rows['test'], 'test row')} ({percent(share)}) equal a training row.",
         "No test row equals a training row.",
         "The model has seen their targets: the test score is too good by them.",
         "Remove duplicates from the table before the report, or keep rows that belong together in "
@@ -32,8 +33,8 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "rows without a target",
         without > 0,
         "warning" if without > 0.05 * read else "info",
-        f"{without:,} of {some(read, 'row')} ({without / read:.1%}) have no target and were left "
-        "out.",
+        f"{without:,} of {some(read, 'row')} ({percent(without / read)}) have no target and were "
+        "left out.",
         "Every row has a target.",
         "If targets are missing for a reason, the rows that are left are a biased sample.",
         "Find out why the target is missing.",
@@ -105,8 +106,8 @@ def _classes(numbers: Numbers) -> Iterator[Finding]:
         "imbalance",
         share < 0.1,
         "warning" if least < 100 else "info",
-        f"The rarest class has {some(least, 'row')}, {share:.1%} of all.",
-        f"The rarest class has {share:.1%} of the rows.",
+        f"The rarest class has {some(least, 'row')}, {percent(share)} of all.",
+        f"The rarest class has {percent(share)} of the rows.",
         "Accuracy is then dominated by the other classes, and few rows decide about this one.",
         read,
     )

@@ -31,7 +31,7 @@ def checks(numbers: dict[str, Any]) -> Iterator[Finding]:
     )
     yield check(
         "S1",
-        "enough rows and columns",
+        "number of rows and columns",
         "reason" in held,
         "info",
         f"Neither clusters nor axes were looked for: {held.get('reason', '')}.",
@@ -74,7 +74,7 @@ def _clusters(one: dict[str, Any]) -> Iterator[Finding]:
     said = f"The mean silhouette of the {count} clusters is {near or 0.0:.2f}"
     yield check(
         "S3",
-        "clusters that stand apart",
+        "separation of the clusters",
         near is None or near < WEAK,
         "warning",
         f"{said}: many rows lie between clusters."
@@ -89,7 +89,7 @@ def _clusters(one: dict[str, Any]) -> Iterator[Finding]:
     loose = gap is None or gap > 0.5
     yield check(
         "S4",
-        "proved clustering",
+        "bound of the clustering",
         loose,
         "info",
         "The bound is too loose to tell how good the clustering is: the variance inside the "
@@ -121,7 +121,7 @@ def _embedding(one: dict[str, Any]) -> Iterator[Finding]:
     held, trust = one["held"]["value"], flat["trustworthiness"]["value"]
     yield check(
         "S6",
-        "a plane that can be trusted",
+        "trust in the plane",
         trust is not None and trust < TRUSTED and held < 0.999,
         "info",
         f"Neighbours in the plane of {one['words']} are often not neighbours in the table "

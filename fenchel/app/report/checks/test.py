@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check
+from fenchel.app.report.entries import interval_words
 
 Numbers = dict[str, Any]
 SLIGHT = 0.1  # distance of observed share and predicted probability
@@ -55,7 +56,7 @@ def _calibrated(found: Numbers) -> Finding:
     slight = off == 1 and worst < SLIGHT
     return check(
         "T1",
-        "calibrated probabilities",
+        "calibration of the probabilities",
         off > 0,
         "info" if slight else "warning",
         f"In {off} of {len(bins)} groups of test rows the observed share of positives contradicts "
@@ -80,7 +81,7 @@ def _recalibrated(numbers: Numbers) -> Finding:
         one = held.get(key, {})
         if "low" not in one:
             continue
-        words = f"{key.replace('_', ' ')} {one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+        words = f"{key.replace('_', ' ')} {interval_words(one)}"
         said.append(words)
         if not one["low"] <= right <= one["high"]:
             side = low if one["value"] < right else high

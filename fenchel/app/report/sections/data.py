@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fenchel.app.report.checks.finding import some
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import (
     facts,
@@ -110,7 +111,7 @@ def _columns(numbers: Numbers) -> Markup:
     if not any(row[4] for row in rows):
         header.pop()
         rows = [row[:4] for row in rows]
-    caption: Any = f"{len(held)} columns" + (
+    caption: Any = some(len(held), "column") + (
         " besides the target" if numbers["task"]["target"] else ""
     )
     if len(rows) < len(held):
@@ -217,6 +218,27 @@ def _model_hash(numbers: Numbers) -> list[tuple[str, Any]]:
     return [("SHA-256 of the model file", tag("code", timed("model_file.sha256")))] * there
 
 
+OPTIONS = {
+    "target": "Target",
+    "positive": "Positive class",
+    "groups": "Groups",
+    "time": "Time",
+    "test_share": "Share of test rows",
+    "cost_fp": "Cost of a false alarm",
+    "cost_fn": "Cost of a miss",
+    "alpha": "Promised false positive rate",
+    "delta": "Risk of a broken promise",
+    "level": "Coverage of the intervals",
+    "drop": "Columns left out",
+    "text": "Columns read as text",
+    "as_is": "Numbers as they stand",
+    "models": "Models",
+    "challenger": "Challenger",
+}
+OF_TWO = ("positive", "cost_fp", "cost_fn", "alpha", "delta")
+OF_ALL = ("drop", "as_is", "level")
+
+
 def again_section(numbers: Numbers) -> Markup:
     """Command, versions, seed and hashes."""
     held = numbers["reproduction"]
@@ -228,10 +250,14 @@ def again_section(numbers: Numbers) -> Markup:
         ("Date", timed("date")),
         ("Seconds", timed("seconds.all")),
     ]
-    predicts = numbers["task"]["kind"] != "none"
+    kind = numbers["task"]["kind"]
+    predicts = kind != "none"
     for name, value in held["options"].items():
-        if value not in (None, [], "", False) and (predicts or name in ("drop", "as_is", "level")):
-            pairs.append((name.replace("_", " "), named(value, 120)))
+        fits = kind == "two classes" or name not in OF_TWO
+        if value not in (None, [], "", False) and fits and (predicts or name in OF_ALL):
+            shown = "yes" if value is True else value
+            said = ", ".join(map(str, shown)) if isinstance(shown, list | tuple) else shown
+            pairs.append((OPTIONS[name], named(said, 120)))
     versions = ", ".join(f"{name} {value}" for name, value in held["versions"].items())
     pairs.append(("Versions", versions))
     return section(

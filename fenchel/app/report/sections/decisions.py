@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fenchel.app.report.figures import Figure
-from fenchel.app.report.layout import capital, figure, grid, section, shared, table, value_of
+from fenchel.app.report.layout import figure, grid, section, shared, table, value_of
 from fenchel.app.report.markup import Markup, joined, named, tag
-from fenchel.show.words import number
+from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]
 SHOWN = 12  # rows of the table on the page

@@ -6,7 +6,6 @@ from typing import Any
 
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import (
-    capital,
     figure,
     folded,
     grid,
@@ -17,7 +16,7 @@ from fenchel.app.report.layout import (
 )
 from fenchel.app.report.markup import Markup, joined, named, tag
 from fenchel.app.report.verdict import short
-from fenchel.show.words import number
+from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]
 MOST_COEFFICIENTS = 40
@@ -35,7 +34,8 @@ def contest_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     if trees is not None:
         words = f"challenger: {trees['words']}, which are never chosen"
         below = value_of(trees["below_chosen"])
-        rows.append([words, value_of(trees["score"]), "", below, *([""] * 5)])
+        took = timed(f"seconds.fitting the challenger, {trees['words']}")
+        rows.append([words, value_of(trees["score"]), "", below, "", "", took, "", ""])
     header = [
         "model",
         f"mean {metric}",
@@ -88,7 +88,10 @@ def _left_out(held: dict[str, Any]) -> Markup | None:
 
 def _contestant(one: dict[str, Any], held: dict[str, Any]) -> list[Any]:
     chosen = one["name"] == held["chosen"]
-    name = joined([one["words"], tag("span", "chosen", class_="tagged") if chosen else None])
+    # Findings and figures call the models by the names that --model takes.
+    option = tag("span", f"--model {one['name']}", class_="why")
+    tagged = tag("span", "chosen", class_="tagged") if chosen else None
+    name = joined([one["words"], tagged, option])
     worst = one["folds"][one["worst_fold"] - 1]
     gap = one["worst_gap"]
     return [
@@ -114,9 +117,9 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     return section(
         "model",
         "The chosen model",
+        # Bars of few columns are low: they stand beside the coefficients or by themselves.
+        grid(figure("importance", figures), figure("coefficients", figures)),
         grid(
-            figure("importance", figures),
-            figure("coefficients", figures),
             figure("validation_curve", figures),
             figure("path", figures),
             figure("learning_curve", figures),

@@ -6,7 +6,6 @@ from typing import Any
 
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import (
-    capital,
     figure,
     folded,
     grid,
@@ -18,7 +17,7 @@ from fenchel.app.report.layout import (
 from fenchel.app.report.markup import Markup, tag
 from fenchel.app.report.verdict import certificate_line
 from fenchel.data.rounding import UP, percent
-from fenchel.show.words import number
+from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]
 

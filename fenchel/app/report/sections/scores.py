@@ -7,7 +7,6 @@ from typing import Any
 from fenchel.app.report.entries import Entry
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import (
-    capital,
     figure,
     folded,
     grid,
@@ -19,7 +18,7 @@ from fenchel.app.report.layout import (
     value_of,
 )
 from fenchel.app.report.markup import Markup, joined, named, tag
-from fenchel.show.words import number, percent
+from fenchel.show.words import capital, number, percent
 
 Numbers = dict[str, Any]
 SHOWN = 12  # groups of rows on the page
@@ -163,7 +162,7 @@ def errors_section(numbers: Numbers) -> Markup:
         groups,
         tag("h3", "Test rows with the largest error"),
         _worst(numbers),
-        lead="The intervals of the groups hold simultaneously.",
+        lead="The intervals of the groups hold simultaneously." if numbers["subgroups"] else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fenchel.app.report.entries import estimate_of
-from fenchel.app.report.layout import capital, facts, folded, section, spelled, strip
+from fenchel.app.report.layout import facts, folded, section, spelled, strip
 from fenchel.app.report.markup import Markup, joined, named, tag
 from fenchel.app.report.verdict import (
     candidate_lines,
@@ -15,7 +15,7 @@ from fenchel.app.report.verdict import (
     short,
 )
 from fenchel.score.estimate import Estimate
-from fenchel.show.words import estimated, number, percent
+from fenchel.show.words import capital, estimated, number, percent
 
 Numbers = dict[str, Any]
 MARKS = {"problem": "✕", "warning": "!", "info": "i", "passed": "✓"}
