@@ -183,6 +183,17 @@ class RowCurvature(ABC):
         """r = s h for a compiled pass."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unit(RowCurvature):
+    """h = 1."""
+
+    def __call__(self, y: Array, z: Array) -> Array:
+        return 0.0 * z + 1.0
+
+    def compiled(self) -> RowFunction:
+        return _plain("weight_rows")
+
+
 def active_rows(X: Array, h: Array) -> tuple[Array, Array]:
     """The rows with any curvature, where they are few: most have none under a kinked loss."""
     if h.ndim == 2 or not isinstance(h, np.ndarray):

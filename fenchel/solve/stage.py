@@ -13,16 +13,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.distance import Square
 from fenchel.convex.hessian import column_centre
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded
 from fenchel.convex.problem import Problem, is_free
-from fenchel.convex.rows.statistics import LossCurvature
 from fenchel.data.arrays import double
 from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign, Point, in_single
+from fenchel.data.sweep import Unit
 from fenchel.solve.quadratic import Corners
 
 Floats = NDArray[np.float64]
@@ -98,7 +97,7 @@ def _is_exacting(problem: Problem) -> bool:
     return not (isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0)
 
 
-one = LossCurvature(Square())  # the curvature of rows that all bend alike
+one = Unit()  # the curvature of rows that all bend alike
 
 
 def exact_table(problem: Problem) -> MatrixDesign:

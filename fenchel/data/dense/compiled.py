@@ -176,6 +176,15 @@ def target_rows(
         r[i] = y[i]
 
 
+def weight_rows(
+    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
+) -> None:
+    """r = s."""
+    s, r = carray(pointer(s_at, DOUBLE), m), carray(pointer(r_at, DOUBLE), m)
+    for i in range(m):
+        r[i] = s[i]
+
+
 def product_rows(
     m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
 ) -> None:
@@ -327,7 +336,8 @@ _ROOM: dict[str, Any] = {
 @cache
 def plain_rows(name: str) -> Any:
     """A row function that needs no formula: an object with an `address`."""
-    function = {"target_rows": target_rows, "product_rows": product_rows}[name]
+    known = {"target_rows": target_rows, "product_rows": product_rows, "weight_rows": weight_rows}
+    function = known[name]
     return c_function(function, types.void(*[types.int64] * 8), {}, name)
 
 
