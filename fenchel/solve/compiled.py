@@ -8,10 +8,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+_settings: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": True,
+    "no_cfunc_wrapper": True,  # nothing calls these loops from C: a tenth less to compile
+}
 # Sums in any order, but infinities are what they are.
 _finite: dict[str, Any] = {**_settings, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+_inner: dict[str, Any] = {**_finite, "no_cpython_wrapper": True}  # called by loops alone
 DEPENDENT = 1e-12  # of its square is left of a column that others make up
+# A plain -1 has a type of its own, for which every function that is handed it would compile twice.
+NONE = np.int64(-1)
 
 
 @njit(**_settings)
@@ -153,7 +162,7 @@ def column_descent(
     return worst
 
 
-@njit(**_finite)
+@njit(**_inner)
 def _dot(x: NDArray[np.float64], y: NDArray[np.float64], k: int) -> float:
     total = 0.0
     for i in range(k):
@@ -169,7 +178,7 @@ def factor_solve(L: NDArray[np.float64], k: int, x: NDArray[np.float64]) -> None
     _solve_back(L, k, x)
 
 
-@njit(**_finite)
+@njit(**_inner)
 def _solve_back(L: NDArray[np.float64], k: int, x: NDArray[np.float64]) -> None:
     for i in range(k - 1, -1, -1):
         x[i] /= L[i, i]
@@ -202,7 +211,8 @@ def factor_delete(L: NDArray[np.float64], order: NDArray[np.int64], k: int, at: 
     """Without one of k rows: the rows below move up, and rotations make a triangle of them."""
     for r in range(at, k - 1):
         order[r] = order[r + 1]
-        L[r, : r + 2] = L[r + 1, : r + 2]
+        for i in range(r + 2):
+            L[r, i] = L[r + 1, i]
     for r in range(at, k - 1):
         x, y = L[r, r], L[r, r + 1]
         size = np.hypot(x, y)
@@ -214,7 +224,7 @@ def factor_delete(L: NDArray[np.float64], order: NDArray[np.int64], k: int, at: 
             L[i, r + 1] = x * v - y * u
 
 
-@njit(**_finite)
+@njit(**_inner)
 def _enter(
     G: NDArray[np.float64],
     slope: NDArray[np.float64],
@@ -226,18 +236,20 @@ def _enter(
     j: int,
     b: float,
     blur: NDArray[np.float64],
+    q: NDArray[np.float64],
 ) -> int:
     """j joins the factor of k columns; how many there are then.
 
     Where those make up for the whole of column j, nothing but corners bends along the exchange of
     it for them: it goes on until one of them, or j, is zero and leaves. blur: what rounding leaves
-    open of each slope; a slope of the exchange below that of its parts is none.
+    open of each slope; a slope of the exchange below that of its parts is none. q: room.
     """
     bend = G[j, j] + b
     left = factor_append(G, b, L, order, k, j)
     if left > DEPENDENT * bend:
         return k + 1
-    q = L[k, :k].copy()
+    for i in range(k):
+        q[i] = L[k, i]
     _solve_back(L, k, q)
     down, size, noise = slope[j], abs(slope[j]), blur[j]
     for i in range(k):
@@ -249,7 +261,7 @@ def _enter(
     if w[j] == 0.0 and (flat or down * toward > 0.0):
         return k
     t = abs(down) / left if left > 1e-14 * bend and not flat else np.inf  # less is rounding
-    at = -1
+    at = NONE
     if flat:  # either way, and this one has an end
         toward = -sign[j]
     if toward * sign[j] < 0.0 and abs(w[j]) <= t:
@@ -274,7 +286,7 @@ def _enter(
     return k + 1
 
 
-@njit(**_finite)
+@njit(**_inner)
 def _follow(
     G: NDArray[np.float64],
     g: NDArray[np.float64],
@@ -294,6 +306,21 @@ def _follow(
     return work
 
 
+@njit(**_inner)
+def _rounding(
+    G: NDArray[np.float64],
+    w: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    blur: NDArray[np.float64],
+) -> None:
+    """What rounding leaves open of each slope, `noise` being its size at the start."""
+    size = 0.0
+    for j in range(w.size):
+        size += abs(w[j]) * np.sqrt(G[j, j])
+    for j in range(w.size):
+        blur[j] = 1e-15 * (noise[j] + size * np.sqrt(G[j, j]))
+
+
 @njit(**_finite)
 def active_descent(
     G: NDArray[np.float64],
@@ -308,33 +335,34 @@ def active_descent(
     positive: bool,
     limit: float,
     work: float,
+    room: NDArray[np.float64],
+    shut: NDArray[np.bool_],
 ) -> None:
     """Newton's step on the support up to the first change of sign, until it is whole; then the
     zero that promises most joins, until none misses its subdifferential by more than the limit.
 
     L is the factor of the first k of `order`, independent ones; the rest of the support depends on
-    those. Changes g and w, and ends within about `work` multiplications.
+    those. Changes g and w, and ends within about `work` multiplications. room (6, m) and shut (m)
+    need not be set.
 
     Reference: Osborne, Presnell and Turlach, A new approach to variable selection in least squares
     problems, IMA J. Numer. Anal. 20 (2000).
     """
     m = w.size
-    sign, shut = np.sign(w), np.zeros(m, np.bool_)
-    before, slope, p = w.copy(), np.zeros(m), np.zeros(m)
-    noise, blur, last = np.abs(g), np.zeros(m), np.inf
-    waiting, joining = rest.size, -1
+    sign, before, slope, noise, blur, p = room[0], room[1], room[2], room[3], room[4], room[5]
+    for j in range(m):
+        sign[j] = 1.0 if w[j] > 0.0 else -1.0 if w[j] < 0.0 else 0.0
+        before[j], noise[j], shut[j] = w[j], abs(g[j]), False
+    last, waiting, joining = np.inf, rest.size, NONE
     while work > 0.0:
-        size = 0.0
         for j in range(m):
             slope[j] = g[j] + b * w[j] + a * sign[j]
-            size += abs(w[j]) * np.sqrt(G[j, j])
-        for j in range(m):
-            blur[j] = 1e-15 * (noise[j] + size * np.sqrt(G[j, j]))
+        _rounding(G, w, noise, blur)
         if waiting:
             waiting -= 1
             joining = rest[waiting]
             if w[joining] != 0.0:
-                k = _enter(G, slope, w, sign, L, order, k, joining, b, blur)
+                k = _enter(G, slope, w, sign, L, order, k, joining, b, blur, p)
                 work -= 4.0 * k * k
         else:
             while k:
@@ -342,7 +370,7 @@ def active_descent(
                     p[i] = -slope[order[i]]
                 factor_solve(L, k, p)
                 work -= 4.0 * k * k
-                t, at = 1.0, -1
+                t, at = 1.0, NONE
                 for i in range(k):
                     if sign[order[i]] * p[i] < 0.0:
                         there = -w[order[i]] / p[i]
@@ -368,11 +396,9 @@ def active_descent(
         if limit < worst < 0.5 * last:  # the factor has fewer digits than the slopes
             last = worst
             continue
-        last, joining, most, size = np.inf, -1, 0.0, 0.0
+        last, joining, most = np.inf, NONE, 0.0
+        _rounding(G, w, noise, blur)
         for j in range(m):
-            size += abs(w[j]) * np.sqrt(G[j, j])
-        for j in range(m):
-            blur[j] = 1e-15 * (noise[j] + size * np.sqrt(G[j, j]))
             bend = G[j, j] + b
             if sign[j] != 0.0 or shut[j] or bend <= 0.0:
                 continue
@@ -389,7 +415,7 @@ def active_descent(
             j = order[i]
             slope[j] = g[j] + b * w[j] + a * sign[j]
         count = k
-        k = _enter(G, slope, w, sign, L, order, k, joining, b, blur)
+        k = _enter(G, slope, w, sign, L, order, k, joining, b, blur, p)
         work -= 4.0 * k * k + _follow(G, g, w, before)
         if k == count and w[joining] == 0.0:
             sign[joining], shut[joining] = 0.0, True
