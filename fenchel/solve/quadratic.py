@@ -52,7 +52,7 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
     from fenchel.solve.compiled import gram_descent
 
     a, b, positive = corners.a, corners.b, corners.positive
-    g, w, m, given = g.copy(), w.copy(), len(w), np.abs(g)
+    g, w, m = g.copy(), w.copy(), len(w)
     if not m:
         return w
     last = math.inf
@@ -60,27 +60,17 @@ def settle(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> F
         before = int(np.count_nonzero(w))
         epochs = 5 + before * before // (30 * m)
         gram_descent(G, g, w, a, b, positive, limit, epochs)
-        miss = corners.violation(g, w)
-        if float(miss.max()) <= limit:
+        if float(corners.violation(g, w).max()) <= limit:
             break
         if turn < EASY:
             _leap(G, g, w, corners)
-        elif float((miss - _rounding(G, w, given)).max()) <= limit:
-            break  # Newton's steps have found the support, and nothing could tell a better w
         else:
             _exchange(G, g, w, corners, limit)
-            worst = float(corners.violation(g, w).max())
-            if worst <= limit or worst > 0.5 * last:
+            miss = float(corners.violation(g, w).max())
+            if miss <= limit or miss > 0.5 * last:
                 break
-            last = worst
+            last = miss
     return w
-
-
-def _rounding(G: Floats, w: Floats, given: Floats) -> Floats:
-    """What rounding leaves open of each slope, as `active_descent` counts it: a slope that was
-    `given` and the entries of Gw, |G_jk| ≤ √(G_jj G_kk), in units of 1e-15."""
-    root = np.sqrt(np.diagonal(G)[: len(w)])
-    return np.asarray(1e-15 * (given + float(np.abs(w) @ root) * root))
 
 
 def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> None:
@@ -112,7 +102,7 @@ def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> None:
 
 def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> None:
     """The minimum itself, but for rounding, by changes of single entries of the support."""
-    from fenchel.solve.compiled import DEPENDENT, active_descent
+    from fenchel.solve.active_set.compiled import DEPENDENT, active_descent
 
     m, b = len(w), corners.b
     bend = np.diagonal(G)[:m] + b
