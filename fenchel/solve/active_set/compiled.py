@@ -22,7 +22,7 @@ _settings: dict[str, Any] = {
 _inner: dict[str, Any] = {**_settings, "no_cpython_wrapper": True}  # called by loops alone
 DEPENDENT = 1e-12  # of its square is left of a column that others make up
 # A plain -1 has a type of its own, for which every function that is handed it would compile twice.
-NONE = np.int64(-1)
+NONE: Any = np.int64(-1)
 
 
 @njit(**_inner)
