@@ -21,6 +21,8 @@ SUITES = {
     "score": "score",
     "import": "imports",
 }
+# Suites without peers or a judge: each writes a table of its own.
+PAGES = {"compile": "compiling", "scaling": "scaling"}
 
 
 def arguments() -> argparse.Namespace:
@@ -29,7 +31,7 @@ def arguments() -> argparse.Namespace:
         description="Time to a certified relative gap: ours and every installed peer, in one run.",
     )
     parser.add_argument(
-        "suite", nargs="*", help=f"any of {', '.join(SUITES)}; all if none is given"
+        "suite", nargs="*", help=f"any of {', '.join([*SUITES, *PAGES])}; all if none is given"
     )
     parser.add_argument("--only", default="", help="only workloads whose name contains this")
     parser.add_argument("--scale", choices=("full", "small"), default="full")
@@ -40,10 +42,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="write everything measured to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
     chosen = parser.parse_args()
-    if unknown := set(chosen.suite) - set(SUITES):
-        parser.error(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
-    chosen.suite = chosen.suite or list(SUITES)
+    if unknown := set(chosen.suite) - {*SUITES, *PAGES}:
+        there = ", ".join([*SUITES, *PAGES])
+        parser.error(f"no suite {', '.join(sorted(unknown))}; there are {there}")
+    chosen.suite = chosen.suite or [*SUITES, *PAGES]
     return chosen
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def measure(
@@ -61,7 +68,7 @@ def measure(
         workload,
         limit=chosen.limit,
         chosen=wanted,
-        say=lambda line: print(line, file=sys.stderr, flush=True),
+        say=say,
     )
     work = workload.work(table)
     return report.Result(suite, workload, rows, here.floor(work), work.meaning)
@@ -70,10 +77,18 @@ def measure(
 def main() -> None:
     chosen = arguments()
     here, versions, date = machine.measure(), machine.versions(), machine.now()
-    pages = [report.heading(here, versions, date), report.LEGEND]
+    judged = [suite for suite in chosen.suite if suite in SUITES]
+    pages = [report.heading(here, versions, date), *([report.LEGEND] if judged else [])]
     print("\n\n".join(pages), flush=True)
-    results = []
+    results, own = [], {}
     for suite in chosen.suite:
+        if suite in PAGES:
+            print(f"\n{suite}", file=sys.stderr, flush=True)
+            module = import_module(f"{__package__}.{PAGES[suite]}")
+            page, own[suite] = module.page(chosen.scale, chosen.only.lower(), say)
+            pages.append(page)
+            print("\n" + page, flush=True)
+            continue
         for workload in import_module(f"{__package__}.{SUITES[suite]}").workloads(chosen.scale):
             if chosen.only.lower() not in workload.name.lower():
                 continue
@@ -81,10 +96,11 @@ def main() -> None:
             results.append(measure(suite, workload, here, chosen))
             pages.append(report.table(results[-1]))
             print("\n" + pages[-1], flush=True)
-    pages.append(report.summary(results))
-    print("\n" + pages[-1])
+    if judged:
+        pages.append(report.summary(results))
+        print("\n" + pages[-1])
     if chosen.json:
-        text = json.dumps(report.as_json(here, versions, date, results), indent=1)
+        text = json.dumps({**report.as_json(here, versions, date, results), **own}, indent=1)
         chosen.json.write_text(text + "\n")
     if chosen.markdown:
         chosen.markdown.write_text("\n\n".join(pages) + "\n")

@@ -102,7 +102,7 @@ def _leap(G: Floats, g: Floats, w: Floats, corners: Corners) -> None:
 
 def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -> None:
     """The minimum itself, but for rounding, by changes of single entries of the support."""
-    from fenchel.solve.compiled import DEPENDENT, active_descent
+    from fenchel.solve.active_set.compiled import DEPENDENT, active_descent
 
     m, b = len(w), corners.b
     bend = np.diagonal(G)[:m] + b
@@ -119,7 +119,8 @@ def _exchange(G: Floats, g: Floats, w: Floats, corners: Corners, limit: float) -
     order[: len(A)] = A
     work = WORK + 200.0 * m * len(A)
     a, positive = corners.a, corners.positive
-    active_descent(G, g, w, L, order, rank, A[rank:].copy(), a, b, positive, limit, work)
+    rest, room, shut = A[rank:].copy(), np.empty((6, m)), np.empty(m, np.bool_)
+    active_descent(G, g, w, L, order, rank, rest, a, b, positive, limit, work, room, shut)
 
 
 def _newton(H: Floats, b: float, slope: Floats) -> Floats | None:

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from fenchel.solve import compiled, quadratic
+from fenchel.solve.active_set import compiled as active_set
 from fenchel.solve.quadratic import Corners, settle
 
 CORNERS = [
@@ -87,11 +88,11 @@ def test_a_factor_follows_its_columns() -> None:
     K, b = X.T @ X, 0.1
     L, order, kept = np.empty((8, 8)), np.empty(8, np.int64), []
     for j in (3, 5, 0, 7, 1, 6):
-        left = compiled.factor_append(K, b, L, order, len(kept), j)
+        left = active_set.factor_append(K, b, L, order, len(kept), j)
         assert left > 0.0
         kept.append(j)
     for at in (2, 0, 3):
-        compiled.factor_delete(L, order, len(kept), at)
+        active_set.factor_delete(L, order, len(kept), at)
         del kept[at]
         k = len(kept)
         assert order[:k].tolist() == kept
@@ -99,5 +100,5 @@ def test_a_factor_follows_its_columns() -> None:
         x = rng.normal(size=k)
         np.testing.assert_allclose(np.tril(L[:k, :k]) @ np.tril(L[:k, :k]).T, H, rtol=1e-12)
         found = x.copy()
-        compiled.factor_solve(L, k, found)
+        active_set.factor_solve(L, k, found)
         np.testing.assert_allclose(found, np.linalg.solve(H, x), rtol=1e-10)

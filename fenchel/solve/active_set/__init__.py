@@ -1,0 +1,1 @@
+"""Active sets: the support changes entry by entry."""
