@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
-from fenchel.solve.solver import Solver, State, no_table, rough_edges
+from fenchel.solve.needs import ExplicitRows, RowLosses, SmoothLoss, SmoothPenalty
+from fenchel.solve.solver import Solver, State
 from fenchel.solve.wider import first_point
 
 Floats = NDArray[np.float64]
@@ -72,14 +73,11 @@ class NewtonCG(Solver):
 
     goal: float = 0.0
     max_products: int = 200
-
-    def refuses(self, problem: Problem) -> str | None:
-        return rough_edges(problem, "Newton-CG") or no_table(problem, "Newton-CG")
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        if isinstance(start, State):
-            start = start.point
-        point = first_point(problem, self) if start is None else start
+        known: Point | None = start.point if isinstance(start, State) else start
+        point = first_point(problem, self) if known is None else known
         exact = is_double(problem)
         seen = problem.evaluate(point, exact=exact)
         first = float(np.linalg.norm(gradient(problem, point, seen)))
@@ -95,7 +93,7 @@ class NewtonCG(Solver):
         if moved is not None:
             return self._at(problem, *moved, memory)
         if memory.exact:
-            return replace(state, stuck=True)
+            return replace(state, stalled=True)
         seen = problem.evaluate(state.point, exact=True)
         return self._at(problem, state.point, seen, replace(memory, exact=True))
 
