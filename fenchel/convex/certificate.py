@@ -107,8 +107,11 @@ class Certificate(Tabular):
 
     @property
     def error(self) -> float:
-        """What is compared with tol: the residual where there is one, else the relative gap."""
-        return self.relative_gap if self.residual is None else self.residual
+        """What is compared with tol: the residual where there is one, else the relative gap; inf
+        where that is NaN."""
+        if self.residual is None:
+            return self.relative_gap
+        return math.inf if math.isnan(self.residual) else self.residual
 
     def closed(self, tol: float) -> bool:
         """Whether the proof reaches tol; an estimate proves nothing, however small."""
