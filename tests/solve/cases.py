@@ -69,4 +69,4 @@ def kernel_problem(loss, penalty, intercept) -> Problem:
     return Problem(loss, penalty, GramDesign(K, y), intercept)
 
 
-__all__ = ["LOSSES", "PENALTIES", "ROWS", "SOLVERS", "kernel_problem", "problem_of"]
+__all__ = ["LOSSES", "PENALTIES", "ROWS", "SOLVERS", "kernel_problem", "problem_of", "table"]
