@@ -63,6 +63,10 @@ class GradientDescent(Solver):
                 return replace(state, stalled=True)
             moved = pack(problem, trial[0])
             step = float(np.linalg.norm(moved - v)) / max(float(np.linalg.norm(g)), 1e-300)
+            # Beyond the least along the line, to nearly as high on its other side: 1.99/L lowers
+            # the objective enough for ever, and hardly. The next trial is half of it.
+            if float(np.vdot(gradient(problem, *trial), g)) < 0.0:
+                step *= 0.25
             return self._at(problem, trial[0], self._keep(memory, moved, moved, 1.0, step))
         if self.kind == "plain":
             moved = v - memory.step * g

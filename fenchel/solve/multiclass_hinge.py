@@ -177,13 +177,13 @@ class MulticlassLagrangian(Solver):
         active = here.shares > 0.0
         count = active.sum(axis=1)
         h = np.where(count > 1, here.s / here.mu, 0.0)
-        if not h.any():  # every row is sure of its class: the penalty alone bends
-            return -g[0] / lam, 0.0 * g[1]
-        some = np.flatnonzero(h)
-        X, a = _table(problem).bent(h).blocks.gather().X, active[some].astype(np.float64)
         # Classes between which no row lies leave b without curvature, and adding one number to all
         # of b bends nothing: a term that vanishes with the gradient keeps the step bounded.
         lean = (1e-9 + 0.1 * float(np.abs(g[1]).max())) / here.mu
+        if not h.any():  # every row is sure of its class: the penalty alone bends
+            return -g[0] / lam, -g[1] / lean
+        some = np.flatnonzero(h)
+        X, a = _table(problem).bent(h).blocks.gather().X, active[some].astype(np.float64)
         if _unknowns(problem) <= self.largest:
             X = host(X.toarray() if is_sparse(X) else X)
             return _newton(X, h[some], a, lam, lean, g, problem.intercept)
@@ -297,7 +297,8 @@ def _gaps(problem: Problem, point: Point, here: Envelope) -> tuple[float, float,
     value = loss.value(here.y, here.z)
     blur = float(here.s @ (value + own - (here.t * here.z).sum(axis=1)))
     r = lam * w + here.grad_w
-    stray = float(np.abs(here.grad_b) @ np.abs(b - np.mean(b)))
+    # A b of a margin's length at least: at b = 0 a Σ s t that is not zero would cost nothing.
+    stray = float(np.abs(here.grad_b) @ (1.0 + np.abs(b - np.mean(b))))
     primal = float(here.s @ value) + 0.5 * lam * float(np.vdot(w, w))
     return primal, max(blur, 0.0), float(np.vdot(r, r)) / (2.0 * lam) + stray
 

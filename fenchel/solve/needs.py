@@ -155,8 +155,8 @@ class SquareLoss(LossNeed):
 class SingleScore(LossNeed):
     """One score a row; all classes together have several."""
 
-    words = "a loss of one score a row (each class against the rest)"
-    hint = "a little L1 with positive=True goes with all classes together"
+    words = "a loss of one score a row"
+    hint = "use a little L1 with positive=True, or a loss that sets each class against the rest"
 
     @classmethod
     def met(cls, objective: Any) -> bool:

@@ -87,5 +87,7 @@ def refusal(solver: Solver, objective: Objective[Any]) -> str | None:
     if not unmet:
         return f"{reason}; {type(other).__name__} takes it"
     if type(other) is type(solver):
-        return f"{reason}; no other solver takes it either"
+        need = solver.missing(objective)
+        hinted = need is not None and bool(need.hint)
+        return reason if hinted else f"{reason}; no other solver takes it"
     return f"{reason}; {type(other).__name__} takes it with {' and '.join(unmet)}"

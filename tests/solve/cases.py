@@ -42,8 +42,9 @@ ROWS = {
 }
 
 
-def table(loss, n=36, d=4, seed=0):
+def table(loss, d=4, seed=0):
     """Rows and targets that no plane separates or meets."""
+    n = 18 * loss.n_classes if isinstance(loss, Joint) else 36
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7) + [0.0, 0.0, 0.5, 0.0]
     z = X @ rng.standard_normal(d) + rng.standard_normal(n)

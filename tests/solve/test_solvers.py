@@ -85,14 +85,13 @@ def test_refusals_say_what_would_work() -> None:
             MulticlassLagrangian(),
             problem_of(MulticlassHinge(3), L2(0.0), rows),
             "MulticlassLagrangian needs a positive L2 penalty, not L2(lam=0.0); no other solver "
-            "takes it either",
+            "takes it",
         ),
         (
             Cone(),
             problem_of(Multinomial(3), NonNegative(), rows),
-            "Cone needs a loss of one score a row (each class against the rest), not "
-            "Multinomial(n_classes=3): a little L1 with positive=True goes with all classes "
-            "together; no other solver takes it either",
+            "Cone needs a loss of one score a row, not Multinomial(n_classes=3): use a little L1 "
+            "with positive=True, or a loss that sets each class against the rest",
         ),
         (
             Newton(),
