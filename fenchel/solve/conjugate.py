@@ -93,6 +93,13 @@ class NewtonCG(Solver):
         if moved is not None:
             return self._at(problem, *moved, memory)
         if memory.exact:
+            # Products in float32 see curvature where there is none: the diagonal's step is short.
+            p = memory.rough.solve(gradient(problem, state.point, state.seen))
+            moved = (
+                None if is_double(problem) else descend(problem, state.point, state.seen, p, True)
+            )
+            if moved is not None:
+                return self._at(problem, *moved, memory)
             return replace(state, stalled=True)
         seen = problem.evaluate(state.point, exact=True)
         return self._at(problem, state.point, seen, replace(memory, exact=True))
@@ -140,11 +147,13 @@ def conjugate_gradients(
     r = g.copy()
     p = precondition(r)
     rho = float(np.vdot(r, p))
-    goal = eta * rho
+    goal, length = eta * rho, rho
     for _ in range(limit):
         q = product(p)
         curved = float(np.vdot(p, q))
-        if not curved > 0.0:  # flat to rounding
+        # length is p'Mp, M the preconditioner: along p a curvature so small beside it is rounding,
+        # and a step of rho/curved would leave the range of floats.
+        if not curved > 1e-14 * length:
             break
         alpha = rho / curved
         x += alpha * p
@@ -154,6 +163,7 @@ def conjugate_gradients(
         if rho <= goal:
             break
         p = z + (rho / before) * p
+        length = rho + (rho / before) ** 2 * length  # z and the last p are M-orthogonal
     return x
 
 

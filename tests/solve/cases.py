@@ -14,7 +14,6 @@ from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
-from fenchel.solve.descent import GradientDescent
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.newton import Newton
 from fenchel.solve.pairwise import PairNewton
@@ -22,8 +21,6 @@ from fenchel.solve.pairwise import PairNewton
 SOLVERS = [
     Newton(),
     NewtonCG(),
-    GradientDescent("accelerated"),
-    GradientDescent("line"),
     CoordinateDescent(),
     Cone(),
     AugmentedLagrangian(),

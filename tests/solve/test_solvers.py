@@ -42,11 +42,23 @@ def test_what_is_chosen_closes(loss, rows) -> None:
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_solver_closes_or_refuses(loss, solver) -> None:
-    check_solver(solver, (problem_of(loss, p, rows) for p in PENALTIES for rows in ROWS))
+    some = ("float64, weights, no intercept", "float32, weights", "CSR, weights")
+    check_solver(solver, (problem_of(loss, p, rows) for p in PENALTIES for rows in some))
+
+
+@pytest.mark.parametrize("kind", ["accelerated", "line"])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_gradient_descent_closes_or_refuses(loss, kind) -> None:
+    """To four digits, and where its hundreds of steps are affordable."""
+    solver = GradientDescent(kind, keep_path=False)
+    penalties = [*(p for p in PENALTIES if not isinstance(p, L2)), L2(1.0), L2(0.1)]
+    some = ("float64", "CSR float32, no intercept")
+    problems = (problem_of(loss, p, rows) for p in penalties for rows in some)
+    check_solver(solver, problems, tol=1e-4)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+@pytest.mark.parametrize("solver", [*SOLVERS, GradientDescent(keep_path=False)], ids=str)
 def test_kernels_close_or_are_refused(solver, intercept) -> None:
     problems = [
         kernel_problem(loss, penalty, intercept)
