@@ -64,7 +64,6 @@ class Ranking(Objective[Point]):
     penalty: L2
     design: MatrixDesign
     pairs: Pairs
-    intercept: bool = False
 
     @property
     def kinked(self) -> bool:

@@ -15,7 +15,7 @@ from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
-from fenchel.solve.needs import ExplicitRows, RowLosses, SmoothLoss, SmoothPenalty
+from fenchel.solve.needs import ExplicitRows, PlainTargets, RowLosses, SmoothLoss, SmoothPenalty
 from fenchel.solve.solver import Solver, State
 from fenchel.solve.wider import first_point
 
@@ -73,7 +73,7 @@ class NewtonCG(Solver):
 
     goal: float = 0.0
     max_products: int = 200
-    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, ExplicitRows)
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, PlainTargets, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         known: Point | None = start.point if isinstance(start, State) else start

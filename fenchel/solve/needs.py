@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from fenchel.convex.distance import Square
+from fenchel.convex.distance import Huber, Square
 from fenchel.convex.loss import Bent, Loss
 from fenchel.convex.multiclass import MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L2, Elastic, NonNegative, is_bounded
@@ -94,6 +94,16 @@ class SingleTarget(Need):
     @classmethod
     def found(cls, objective: Any) -> str:
         return f"{objective.targets} of them"
+
+
+class PlainTargets(SingleTarget):
+    """y a vector, or several under a loss that needs no continuation in its threshold."""
+
+    words = "one target at a time under Huber's loss"
+
+    @classmethod
+    def met(cls, objective: Any) -> bool:
+        return objective.targets is None or not isinstance(objective.loss, Huber)
 
 
 class LossNeed(Need):

@@ -21,7 +21,7 @@ from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of
-from fenchel.solve.needs import ExplicitRows, RowLosses, SmoothLoss, SmoothPenalty
+from fenchel.solve.needs import ExplicitRows, RowLosses, SingleTarget, SmoothLoss, SmoothPenalty
 from fenchel.solve.solver import Solver, State
 from fenchel.solve.wider import first_point
 
@@ -54,7 +54,7 @@ class Newton(Solver):
 
     pairs: int = 10
     sample: bool = True
-    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, ExplicitRows)
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         ridge = ridge_of(problem)

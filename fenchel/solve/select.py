@@ -40,6 +40,7 @@ def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
         yield PairNewton(goal=tol)
     elif isinstance(objective, Problem):
         yield _by_shape(objective, tol)
+        yield NewtonCG(goal=tol)  # several targets at once
         # Slower, but products with the rows are all that it asks for: kernels too.
         yield GradientDescent("accelerated", keep_path=False)
 
@@ -49,7 +50,7 @@ def _by_shape(problem: Problem, tol: float) -> Solver:
     Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
     if isinstance(problem.loss, MulticlassHinge):
         return MulticlassLagrangian(goal=tol)
-    if is_piecewise_linear(problem.loss) or is_nearly_kinked(problem):
+    if is_piecewise_linear(problem.loss) or _is_narrow(problem):
         return AugmentedLagrangian(goal=tol)
     if isinstance(problem.penalty, NonNegative):
         return Cone(goal=tol)
@@ -61,6 +62,10 @@ def _by_shape(problem: Problem, tol: float) -> Solver:
     if isinstance(design, MatrixDesign) and design.blocks.sparse and d > 200:
         return NewtonCG(goal=tol)
     return Newton() if d <= 2000 else NewtonCG(goal=tol)
+
+
+def _is_narrow(problem: Problem) -> bool:
+    return problem.targets is None and is_nearly_kinked(problem)
 
 
 def solver_named(name: str, objective: Objective[Any], tol: float = 0.0) -> Solver:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from solve.cases import LOSSES, PENALTIES, ROWS, SOLVERS, kernel_problem, problem_of, table
 
@@ -17,10 +18,12 @@ from fenchel import (
     MatrixDesign,
     Multinomial,
     Newton,
+    Problem,
     Square,
     as_blocks,
     minimise,
 )
+from fenchel.convex.distance import Distance
 from fenchel.convex.multiclass import MulticlassHinge
 from fenchel.convex.penalty import NonNegative
 from fenchel.convex.ranking import Ranking
@@ -66,6 +69,19 @@ def test_kernels_close_or_are_refused(solver, intercept) -> None:
         for penalty in (L2(0.1), L2(3.0))
     ]
     check_solver(solver, problems, tol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss", [one for one in LOSSES if isinstance(one, Distance)], ids=str)
+def test_several_targets_close_or_are_refused(loss, intercept) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    Y = X @ rng.standard_normal((3, 2)) + rng.standard_normal((40, 2))
+    design = MatrixDesign(as_blocks(X, Y))
+    for penalty in (L2(0.1), L2(0.0), L1(0.1), NonNegative()):
+        problem = Problem(loss, penalty, design, intercept, targets=2)
+        for solver in (select(problem), *SOLVERS, GradientDescent(keep_path=False)):
+            check_solver(solver, [problem], tol=1e-4)
 
 
 def test_refusals_say_what_would_work() -> None:
