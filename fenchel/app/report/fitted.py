@@ -253,7 +253,7 @@ def certificate_seconds(model: Any) -> dict[str, Any]:
 def _why_not(proof: Certificate, tol: float) -> str:
     if proof.kind == "estimate":
         return "the solver's gap is an estimate, not a proof"
-    return f"the proof reaches a {proof.reached()}, above the tolerance {tol:.2g}"
+    return f"what is proved, {proof.reached()}, is above the tolerance {tol:.2g}"
 
 
 def _condition(X: Any) -> dict[str, Any]:
