@@ -27,9 +27,9 @@ from fenchel.solve.line import pack, unpack
 from fenchel.solve.needs import (
     ElasticOrCone,
     ExplicitRows,
-    PiecewiseLinear,
     RowLosses,
     SingleTarget,
+    StraightPieces,
 )
 from fenchel.solve.quadratic import settle
 from fenchel.solve.solver import Solver, State
@@ -66,7 +66,7 @@ class AugmentedLagrangian(Solver):
 
     goal: float = 1e-6
     sample: bool = True
-    needs: ClassVar = (RowLosses, PiecewiseLinear, ElasticOrCone, SingleTarget, ExplicitRows)
+    needs: ClassVar = (RowLosses, StraightPieces, ElasticOrCone, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         rows = rows_of(problem)

@@ -1,6 +1,6 @@
 """What solvers need of an objective: each need a type, with its test and its words.
 
-A solver lists them, `needs = (RowLosses, ExplicitRows, PiecewiseLinear)`; `Solver.refuses` reads
+A solver lists them, `needs = (RowLosses, ExplicitRows, StraightPieces)`; `Solver.refuses` reads
 them for its sentence, and `select` for its choice.
 """
 
@@ -132,7 +132,7 @@ class BoundedCurvature(LossNeed):
         return math.isfinite(objective.loss.smoothness)
 
 
-class PiecewiseLinear(LossNeed):
+class StraightPieces(LossNeed):
     """Three straight pieces, joined by kinks or parabolas."""
 
     words = "a loss of straight pieces"
