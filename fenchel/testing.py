@@ -1,4 +1,4 @@
-"""The laws of the library as functions: what every loss and every penalty must satisfy.
+"""The laws of the library as functions: what every loss, penalty and solver must satisfy.
 
 A law raises an AssertionError that names the law, the object that breaks it and the point where.
 The laws hold for the losses of this library and for yours.
@@ -7,7 +7,7 @@ The laws hold for the losses of this library and for yours.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,21 @@ from fenchel.convex import loss_laws, penalty_laws, problem_laws
 from fenchel.convex.laws import obey
 from fenchel.convex.loss import Loss
 from fenchel.convex.margin import Exponential
+from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.laws import check_blocks, check_statistic
+from fenchel.solve.solver import Solver
+from fenchel.solve.solver_laws import closes_or_refuses
 
-__all__ = ["check_blocks", "check_certificate", "check_loss", "check_penalty", "check_statistic"]
+__all__ = [
+    "check_blocks",
+    "check_certificate",
+    "check_loss",
+    "check_penalty",
+    "check_solver",
+    "check_statistic",
+]
 
 
 def check_loss(loss: Loss, *, reach: float | None = None, seed: int = 0) -> None:
@@ -117,6 +127,56 @@ def check_certificate(problem: Problem, *, seed: int = 0) -> None:
     >>> check_certificate(Problem(Logistic(), L2(0.1), MatrixDesign(as_blocks(X, y))))
     """
     obey(problem, problem_laws.LAWS, seed=seed)
+
+
+def check_solver(
+    solver: Solver,
+    problems: Iterable[Objective[Any]],
+    *,
+    tol: float = 1e-6,
+    max_steps: int = 2000,
+    seed: int = 0,
+) -> None:
+    """Check that a solver closes the certificate of every problem that it does not refuse.
+
+    A refusal is one sentence that says what the solver needs and what would work; the solver that
+    it names takes the problem. A certificate that closes is no estimate, its value is that of the
+    point, which lies in the domain, and no other point lies below its bound.
+
+    Parameters
+    ----------
+    solver : Solver
+    problems : iterable of Objective
+        Of a few dozen rows, such as the product of all losses, penalties and kinds of rows.
+    tol : float, default 1e-6
+        The relative gap to reach.
+    max_steps : int, default 2000
+    seed : int, default 0
+        Seed of the points that the bound is held against.
+
+    Raises
+    ------
+    AssertionError
+        With the law, the solver and the problem that breaks it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel import L1, L2, Logistic, MatrixDesign, Newton, Problem, as_blocks
+    >>> from fenchel.testing import check_solver
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
+    >>> design = MatrixDesign(as_blocks(X, y))
+    >>> check_solver(Newton(), [Problem(Logistic(), p, design) for p in (L2(0.1), L1(0.1))])
+    """
+    for problem in problems:
+        obey(solver, (_closing(problem, tol, max_steps),), seed=seed)
+
+
+def _closing(problem: Objective[Any], tol: float, max_steps: int) -> Callable[..., None]:
+    def closes(solver: Solver, rng: np.random.Generator) -> None:
+        closes_or_refuses(solver, problem, tol, max_steps, rng)
+
+    return closes
 
 
 def _kins() -> Iterator[tuple[str, Callable[[Any], Any], type[np.floating[Any]]]]:

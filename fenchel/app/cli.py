@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from fenchel.app.interrupt import Interrupted, check, interruptible
+from fenchel.app.interrupt import check, interruptible
 
 FINE, NOT_MET, USAGE, BAD_DATA, BROKEN = 0, 1, 2, 3, 70
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -40,7 +40,7 @@ def run(args: Sequence[str]) -> int:
     try:
         with interruptible():
             return _guarded(given, debug)
-    except (KeyboardInterrupt, Interrupted):
+    except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit:
         raise
@@ -90,7 +90,7 @@ def _guarded(args: list[str], debug: bool) -> int:
             return failed(f"{sentence}{join}", USAGE)
         except click.ClickException as error:
             return failed(error.format_message(), USAGE)
-        except (click.Abort, KeyboardInterrupt, Interrupted):
+        except (click.Abort, KeyboardInterrupt):
             return failed("interrupted", INTERRUPTED)
         except (BrokenPipeError, PipeClosed):
             return PIPE_CLOSED

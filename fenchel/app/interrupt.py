@@ -12,24 +12,19 @@ from typing import Any
 _struck = False
 
 
-class Interrupted(BaseException):
-    """Under this name, for a solver that is interrupted by KeyboardInterrupt hands out what it has,
-    and the command would go on with it."""
-
-
 def check() -> None:
-    """Interrupted, if Ctrl-C struck where its exception was lost.
+    """KeyboardInterrupt, if Ctrl-C struck where its exception was lost.
 
-    Python drops what is raised inside a callback of another library. So every step of a command
-    asks, and every file before it takes its place.
+    Python drops what is raised inside a callback of another library, and some libraries swallow
+    it. So every step of a command asks, and every file before it takes its place.
     """
     if _struck:
-        raise Interrupted
+        raise KeyboardInterrupt
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, Ctrl-C raises Interrupted; only where Python's own handler is in force."""
+    """Inside, Ctrl-C is remembered; only where Python's own handler is in force."""
     global _struck
     usual, told = signal.getsignal(signal.SIGINT), sys.unraisablehook
     if usual is not signal.default_int_handler or current_thread() is not main_thread():
@@ -39,10 +34,10 @@ def interruptible() -> Iterator[None]:
     def stop(*_: object) -> None:
         global _struck
         _struck = True
-        raise Interrupted
+        raise KeyboardInterrupt
 
     def tell(lost: Any) -> None:
-        if lost.exc_type is not Interrupted:
+        if lost.exc_type is not KeyboardInterrupt:
             told(lost)
 
     _struck = False

@@ -28,6 +28,27 @@ def _is_inner(module: str) -> bool:
     return module.partition(".")[0] in inner
 
 
+# From the kind that says most about the optimum to the one that says nothing. "exact": no other
+# point is better. "duality": a bound that a convex problem's optimum meets. "eigen": eigenpairs up
+# to a residual, the leading ones where there is a bound. "sdp", "spectral": bounds by relaxation,
+# true but below the optimum, the second the looser one. "stationary": no step is better, which
+# bounds nothing. "estimate": not proved.
+STRENGTH: tuple[Kind, ...] = (
+    "exact",
+    "duality",
+    "eigen",
+    "sdp",
+    "spectral",
+    "stationary",
+    "estimate",
+)
+
+
+def weakest(*kinds: Kind) -> Kind:
+    """What a sum of certificates of these kinds proves: no more than its weakest part."""
+    return max(kinds, key=STRENGTH.index)
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate(Tabular):
     """value ≥ optimum ≥ bound, both computed in float64.
@@ -39,13 +60,20 @@ class Certificate(Tabular):
     kind : how the bound was proved; "estimate" proves nothing
     floor : the smallest objective that float64 can tell from zero on this data
     steps, seconds : of the solver
+    residual : by how much the point misses the equation that it is to satisfy, relative to that
+        equation's size (|Av - λv| / |A| of an eigenpair, what one more step of a fixed-point
+        iteration would move); None where the gap decides
+    scale : what the gap is relative to, |value| unless given: the value of a log-likelihood may
+        cross zero
 
     Examples
     --------
     >>> from fenchel import Certificate
     >>> c = Certificate(value=2.0, bound=1.5, kind="duality")
-    >>> c.gap, c.relative_gap
-    (0.5, 0.25)
+    >>> c.gap, c.relative_gap, c.closed(0.3), c.closed(0.1)
+    (0.5, 0.25, True, False)
+    >>> Certificate(value=-3.0, bound=float("-inf"), kind="eigen", residual=1e-9).closed(1e-6)
+    True
     """
 
     value: float
@@ -54,6 +82,8 @@ class Certificate(Tabular):
     steps: int = 0
     seconds: float = 0.0
     floor: float = 0.0
+    residual: float | None = None
+    scale: float | None = None
 
     @property
     def gap(self) -> float:
@@ -61,38 +91,65 @@ class Certificate(Tabular):
         return self.value - self.bound
 
     @property
+    def size(self) -> float:
+        """What the gap is relative to, but for rounding: `scale`, or |value|."""
+        return abs(self.value) if self.scale is None else self.scale
+
+    @property
     def relative_gap(self) -> float:
-        """gap / |value|, or against the rounding floor where the value vanishes."""
+        """gap / size, or against the rounding floor where the size vanishes."""
         if not math.isfinite(self.gap):  # an infinite value, or no bound
             return math.inf
-        scale = max(abs(self.value), self.floor)
-        if scale == 0.0:
+        size = max(self.size, self.floor)
+        if size == 0.0:
             return 0.0 if self.gap <= 0.0 else math.inf
-        return max(self.gap, 0.0) / scale
+        return max(self.gap, 0.0) / size
+
+    @property
+    def error(self) -> float:
+        """What is compared with tol: the residual where there is one, else the relative gap; inf
+        where that is NaN."""
+        if self.residual is None:
+            return self.relative_gap
+        return math.inf if math.isnan(self.residual) else self.residual
+
+    def closed(self, tol: float) -> bool:
+        """Whether the proof reaches tol; an estimate proves nothing, however small."""
+        return self.kind != "estimate" and bool(self.error <= tol)
 
     def scaled(self, factor: float) -> Certificate:
         """The certificate of factor times the objective."""
         return replace(
-            self, value=self.value * factor, bound=self.bound * factor, floor=self.floor * factor
+            self,
+            value=self.value * factor,
+            bound=self.bound * factor,
+            floor=self.floor * factor,
+            scale=None if self.scale is None else self.scale * factor,
         )
 
     def __add__(self, other: Certificate) -> Certificate:
-        """The certificate of a sum of independent problems."""
-        kind = self.kind if self.kind == other.kind else "estimate"
-        if "estimate" not in (self.kind, other.kind):
-            kind = "duality" if self.kind != other.kind else self.kind
+        """The certificate of a sum of independent problems: of the weakest kind of the two.
+
+        Gaps add up. Where a part closes by its residual, so does the sum, and by the worse of the
+        two errors: it is closed only where both parts are.
+        """
+        plain = self.residual is None and other.residual is None
+        own = self.scale is None and other.scale is None
         return Certificate(
             self.value + other.value,
             self.bound + other.bound,
-            kind,
+            weakest(self.kind, other.kind),
             max(self.steps, other.steps),
             self.seconds + other.seconds,
             self.floor + other.floor,
+            None if plain else max(self.error, other.error),
+            None if own else self.size + other.size,
         )
 
     def columns(self) -> dict[str, Any]:
         """One row: the numbers by name."""
-        names = ("value", "bound", "gap", "relative_gap", "kind", "steps", "seconds")
+        names = ["value", "bound", "gap", "relative_gap", "kind", "steps", "seconds"]
+        names += ["residual"] if self.residual is not None else []
         return {name: [getattr(self, name)] for name in names}
 
     def caption(self) -> str:
@@ -100,13 +157,36 @@ class Certificate(Tabular):
         return f"{text[:1].upper()}{text[1:]}."
 
     def __str__(self) -> str:
+        value = f"objective {self.value:.10g}"
         if self.kind == "estimate":
-            return f"objective {self.value:.10g}, not proved (estimated gap {self.gap:.2g})"
-        if self.bound == -math.inf:
-            return f"objective {self.value:.10g}, nothing proved about the optimum"
-        # What no float64 computation can tell from no gap at all.
-        near = f"{self.relative_gap:.2g}" if self.relative_gap > 1e-15 else "rounding"
-        return (
-            f"objective {self.value:.10g}, optimum at least {self.bound:.10g}: "
-            f"within {near} of the best possible ({self.kind})"
-        )
+            return f"{value}, not proved (estimated {self._measured()})"
+        if self.bound > -math.inf:  # not where it is NaN
+            value = f"{value}, optimum at least {self.bound:.10g}"
+        if self.residual is not None:
+            return f"{value}: {_CLOSES.get(self.kind, 'solved')} to within {_near(self.residual)}"
+        if not self.bound > -math.inf:
+            return f"{value}, nothing proved about the optimum"
+        near = f"within {_near(self.relative_gap)} of the best possible"
+        if self.scale is not None:
+            near = f"within {_near(self.relative_gap)} of its scale of the best possible"
+        loose = ", a bound that may be loose" if self.kind in ("sdp", "spectral") else ""
+        return f"{value}: {near} ({self.kind}{loose})"
+
+    def reached(self) -> str:
+        """The error in words, for the warning of a fit that did not close."""
+        if self.residual is not None:
+            return f"{self.kind} residual {self.residual:.2g}"
+        if self.kind in ("sdp", "spectral"):
+            return f"relative gap {self.relative_gap:.2g} to a {self.kind} bound that may be loose"
+        return f"relative duality gap {self.relative_gap:.2g}"
+
+    def _measured(self) -> str:
+        return f"gap {self.gap:.2g}" if self.residual is None else f"residual {self.residual:.2g}"
+
+
+_CLOSES = {"eigen": "eigenpairs", "stationary": "a stationary point, perhaps not the best,"}
+
+
+def _near(error: float) -> str:
+    """The error in two digits, where float64 can tell it from none."""
+    return f"{error:.2g}" if error > 1e-15 else "rounding"

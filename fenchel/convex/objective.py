@@ -1,45 +1,58 @@
-"""What the one loop and its judge ask of anything they minimise."""
+"""What the one loop and its stopping rule ask of anything they minimise."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Generic, Protocol, TypeVar
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.penalty import Penalty
 
-if TYPE_CHECKING:
-    from fenchel.convex.problem import Evaluation
-    from fenchel.data.design import Point
+P = TypeVar("P")
 
 
-class Objective(ABC):
-    """A convex function of (w, b) with a penalty on w, and a dual that bounds it from below."""
+class Valued(Protocol):
+    """What any evaluation holds; the rest is between the objective and its solvers."""
 
-    penalty: Penalty
-    intercept: bool
+    @property
+    def value(self) -> float: ...
 
-    @abstractmethod
-    def origin(self) -> Point:
-        """w = 0, b = 0."""
 
-    @abstractmethod
-    def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
-        """Value and gradient."""
+class Objective(ABC, Generic[P]):
+    """A function of a point that some certificate bounds, or proves to be stationary.
+
+    A point is any value: coefficients and intercept (w, b), with a scale (w, b, σ), centres of
+    clusters, a mixture of distributions, an orthonormal basis.
+    """
 
     @abstractmethod
-    def slack(self, point: Point, seen: Any) -> float:
-        """The gap as far as the evaluation alone tells it."""
+    def origin(self) -> P:
+        """Where a solver begins that knows nothing better."""
+
+    def project(self, point: P) -> P:
+        """The nearest point of the domain; the very same object where the point lies inside."""
+        return point
+
+    @abstractmethod
+    def evaluate(self, point: P, *, exact: bool = False) -> Valued:
+        """The value, with what else one pass tells; exact: made in float64."""
+
+    def estimate(self, point: P, seen: Any, decrement: float) -> Certificate:
+        """What the evaluation alone tells, without a pass: of kind "estimate", or a proof where it
+        is one. `decrement` is the solver's own estimate of value - optimum."""
+        return Certificate(seen.value, seen.value - decrement, "estimate")
 
     @abstractmethod
     def certify(
-        self,
-        point: Point,
-        seen: Any = None,
-        theta: NDArray[np.float64] | None = None,
-        enough: float = 1e-9,
+        self, point: P, seen: Any = None, dual: Any = None, enough: float = 1e-9
     ) -> Certificate:
-        """The duality gap of a point, in float64."""
+        """The proof of a point, in float64.
+
+        seen: an evaluation of this point, which may save a pass; dual: a dual point of the solver's
+        own; enough: the error beyond which more passes are worth their cost.
+        """
+
+    @property
+    def work(self) -> float:
+        """Entries that one pass touches; inf where steps beyond the proof are not worth taking."""
+        return math.inf

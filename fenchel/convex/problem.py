@@ -17,7 +17,7 @@ from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Joint
 from fenchel.convex.objective import Objective
-from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty
+from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty, is_bounded
 from fenchel.convex.rows.statistics import DualSums, ValueGradient, dual_sums, weighted_sum
 from fenchel.convex.unpenalised import certify_unpenalised, sharpen
 from fenchel.data.arrays import Array
@@ -45,7 +45,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Problem(Objective):
+class Problem(Objective[Point]):
     """P(w, b) = Σ sᵢ l(yᵢ, (Φw)ᵢ + b) + Ω(w), the weights s made to sum to one.
 
     Its dual is D(θ) = -Σ sᵢ l*(yᵢ, θᵢ) - Ω*(-Φ*(sθ)), with Σ sᵢθᵢ = 0 where b is free.
@@ -67,6 +67,20 @@ class Problem(Objective):
         """w = 0, b = 0."""
         d, k = self.design.dimension, self.outputs
         return (np.zeros(d), 0.0) if k is None else (np.zeros((d, k)), np.zeros(k))
+
+    def project(self, point: Point) -> Point:
+        """b = 0 without an intercept, and w ≥ 0 under that constraint."""
+        w, b = point
+        negative = is_bounded(self.penalty) and bool((w < 0.0).any())
+        shifted = not self.intercept and bool(np.any(b))
+        if not negative and not shifted:
+            return point
+        return (w.clip(0.0, None) if negative else w, 0.0 * b if shifted else b)
+
+    @property
+    def work(self) -> float:
+        """Rows times unknowns."""
+        return self.design.n_rows * (self.design.dimension + 1) * (self.outputs or 1)
 
     def sampled(self, rows: int) -> Problem:
         """The same problem on about `rows` of its rows."""
@@ -96,22 +110,30 @@ class Problem(Objective):
             return inner(r, r) / (2.0 * lam)
         return self.penalty.value(w, inner) + self.penalty.conjugate(v, inner) - inner(w, v)
 
+    def estimate(self, point: Point, seen: Evaluation, decrement: float) -> Certificate:
+        """The gap but for the centring of θ; where Ω* is finite on a cone alone, the decrement."""
+        free = is_free(self.penalty)
+        slack = decrement if free else self.slack(point, seen)
+        # Without an intercept, and in float64, the slack is the gap: the proof is free.
+        known = seen.exact and not self.intercept and not free
+        return Certificate(seen.value, seen.value - slack, "duality" if known else "estimate")
+
     def certify(
         self,
         point: Point,
         seen: Evaluation | None = None,
-        theta: Floats | None = None,
+        dual: Floats | None = None,
         enough: float = 1e-9,
     ) -> Certificate:
         """The duality gap of a point, in float64.
 
-        The dual point is the loss's own gradient at the scores, or `theta`, one entry a row, where
+        The dual point is the loss's own gradient at the scores, or `dual`, one entry a row, where
         a kink makes the gradient a poor one. It is moved to Σ sθ = 0 where the intercept is free,
         and shrunk until Ω* is finite. Without a penalty Ω* asks for Φ*(sθ) = 0: see `unpenalised`.
         A relative gap above `enough` that rounding may have caused is worth more passes.
         """
-        if theta is not None:
-            return self._beside(theta)._certify(point, None, True, enough)
+        if dual is not None:
+            return self._beside(dual)._certify(point, None, True, enough)
         return self._certify(point, seen, False, enough)
 
     def _certify(
@@ -166,7 +188,7 @@ class Problem(Objective):
         n, K = self.design.n_rows, self.loss.n_classes if isinstance(self.loss, Joint) else None
         if theta.shape != ((n,) if K is None else (n, K)) or self.targets is not None:
             what = "one number" if K is None else "one number for each class"
-            raise ValueError(f"theta must hold {what} for each of {n} rows")
+            raise ValueError(f"the dual point must hold {what} for each of {n} rows")
         return replace(self, design=self.design.beside(theta))
 
     def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:

@@ -57,7 +57,7 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Ranking(Objective):
+class Ranking(Objective[Point]):
     """P(w) as above. Scores and what belongs to pairs are vectors on the driver; rows stay where
     they are and take part in two passes, z = Φw and Φ*f, both in float64."""
 
@@ -65,7 +65,6 @@ class Ranking(Objective):
     penalty: L2
     design: MatrixDesign
     pairs: Pairs
-    intercept: bool = False
 
     @property
     def kinked(self) -> bool:
@@ -73,6 +72,10 @@ class Ranking(Objective):
 
     def origin(self) -> Point:
         return np.zeros(self.design.dimension), 0.0
+
+    def project(self, point: Point) -> Point:
+        """b = 0: pairs do not see it."""
+        return (point[0], 0.0) if np.any(point[1]) else point
 
     def scores(self, w: Floats) -> Floats:
         """Φw: a pass, but for w = 0."""
@@ -123,11 +126,15 @@ class Ranking(Objective):
         r = self.gradient(point[0], seen)
         return seen.sums.short + float(r @ r) / (2.0 * self.penalty.lam)
 
+    def estimate(self, point: Point, seen: Ranked, decrement: float) -> Certificate:
+        """The gap at the envelope's θ before rounding is charged."""
+        return Certificate(seen.value, seen.value - self.slack(point, seen), "estimate")
+
     def certify(
         self,
         point: Point,
         seen: Ranked | None = None,
-        theta: Floats | None = None,
+        dual: Floats | None = None,
         enough: float = 1e-9,
     ) -> Certificate:
         """The duality gap, in float64. The error of the sums is charged to the bound: on the value,

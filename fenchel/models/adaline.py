@@ -179,7 +179,7 @@ class Adaline(SequentialClassifier):
             history.append(_gap(best, value, epoch + 1, passed))
             if self.verbose:
                 print(f"epoch {epoch + 1}: {history[-1]}", file=sys.stderr)
-            if history[-1].relative_gap <= self.tol:
+            if history[-1].closed(self.tol):
                 break
         self._set_planes(*self._state.mean, blocks.dtype)
         self.n_iter_, self.history_ = len(history), tuple(history)
@@ -187,7 +187,7 @@ class Adaline(SequentialClassifier):
         value = square_risk(blocks, *self._planes())
         final = _gap(best, value, len(history), time.perf_counter() - begun)
         self.certificate_: Certificate | None = final
-        self.converged_ = final.relative_gap <= self.tol
+        self.converged_ = final.closed(self.tol)
         if not self.converged_:
             self._warn(value > zero, safe)
         return self

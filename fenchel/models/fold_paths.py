@@ -13,8 +13,8 @@ from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.models.walk import TINY
-from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import minimise
+from fenchel.solve.select import solver_named
 from fenchel.solve.solver import State
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ def fit_path(
     design = MatrixDesign(rows)
     for value in values.tolist():
         problem = build(design, value)
-        chosen = by_name(solver, problem, tol)
+        chosen = solver_named(solver, problem, tol)
         solution = minimise(problem, chosen, tol=tol, max_steps=max_steps, start=last, polish=TINY)
         last = solution.state
         path.append(PathPoint(solution.point, solution.certificate.relative_gap, solution.steps))

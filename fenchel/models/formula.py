@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 Build = Callable[[Blocks], Problem]
 
 
-def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> Solution:
+def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> Solution[Point]:
     """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows.
 
     Without a penalty a plane that separates the classes ends it: the loss vanishes on a longer one,
@@ -60,7 +60,7 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
         w, b = found[0].direction
         point = (2.0 * w, 2.0 * b)  # a margin of two, so that rounding leaves one
         proved = replace(problem.certify(point), steps=solution.steps)
-        closed = proved.relative_gap <= estimator.tol
+        closed = proved.closed(estimator.tol)
         solution = replace(solution, point=point, certificate=proved, converged=closed)
     elif found:
         return warn_separated(estimator, problem, solution, found[0])
@@ -89,7 +89,7 @@ def fit_planes(
         coef, level = np.atleast_2d(W.T), np.atleast_1d(b)
     else:
 
-        def job(k: int) -> Callable[[Blocks], Solution]:
+        def job(k: int) -> Callable[[Blocks], Solution[Point]]:
             return lambda rows: solve(estimator, build(rows), starts[k], dtype)
 
         if blocks.local:
@@ -125,7 +125,7 @@ def fit_line(
     _record(estimator, [solution], factor)
 
 
-def _record(estimator: Any, solutions: Sequence[Solution], factor: float) -> None:
+def _record(estimator: Any, solutions: Sequence[Solution[Point]], factor: float) -> None:
     parts = [s.certificate.scaled(factor) for s in solutions]
     histories = [(*s.history[:-1], s.certificate) for s in solutions]
     estimator.certificate_ = reduce(Certificate.__add__, parts)

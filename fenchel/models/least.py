@@ -103,7 +103,7 @@ class LinearRegression(LinearRegressor):
             self._fit_positive(blocks)
         else:
             self._fit_free(blocks)
-        self.converged_ = bool(self.certificate_.relative_gap <= self.tol)
+        self.converged_ = self.certificate_.closed(self.tol)
         return self
 
     def _fit_free(self, blocks: Blocks) -> None:
@@ -123,7 +123,7 @@ class LinearRegression(LinearRegressor):
         singular = _singular(blocks, found, self.fit_intercept)
         if singular is not None:
             self.singular_ = singular
-        if self.certificate_.relative_gap > self.tol:
+        if not self.certificate_.closed(self.tol):
             warn_open(self.certificate_, self.tol)
         if found.dependent:
             warn_dependent(blocks, found)

@@ -26,8 +26,8 @@ from fenchel.models.progress import watch
 from fenchel.models.rank import least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.models.walk import mixed
-from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import Solution, minimise
+from fenchel.solve.select import solver_named
 
 SOLVERS = ("auto", "newton", "newton-cholesky", "newton-cg", "gradient-descent")
 PEERS = ("lbfgs", "liblinear", "sag", "saga")  # scikit-learn's other names: the same as "auto"
@@ -186,7 +186,7 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
         tasks.close()
         return self
 
-    def _solve(self, problem: Problem, start: Point | None, tasks: StepTasks) -> Solution:
+    def _solve(self, problem: Problem, start: Point | None, tasks: StepTasks) -> Solution[Point]:
         found: list[Separation] = []
         free = problem.penalty == L2(0.0)
 
@@ -200,7 +200,7 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
         with watch(self.verbose, self.tol) as show:
             solution = minimise(
                 problem,
-                by_name(self.solver, problem, self.tol),
+                solver_named(self.solver, problem, self.tol),
                 tol=self.tol,
                 max_steps=self.max_iter,
                 start=start,

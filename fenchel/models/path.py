@@ -42,8 +42,8 @@ from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
 from fenchel.models.scoring import Scoring
 from fenchel.models.walk import LOOSEST
-from fenchel.solve.choose import by_name
 from fenchel.solve.minimise import minimise
+from fenchel.solve.select import solver_named
 
 Floats = NDArray[np.float64]
 
@@ -331,7 +331,7 @@ class LogisticRegressionCV(LogisticClassifier):
             with watch(self.verbose, self.tol) as show:
                 solution = minimise(
                     problem,
-                    by_name(self.solver, problem, self.tol),
+                    solver_named(self.solver, problem, self.tol),
                     tol=self.tol,
                     max_steps=self.max_iter,
                     start=point,
@@ -344,4 +344,4 @@ class LogisticRegressionCV(LogisticClassifier):
         set_point(self, point, K, blocks.dtype)
         self.loss_, self.loss_gap_ = problem.loss, proved.gap
         self.certificate_ = proved.scaled(factor)
-        self.converged_ = proved.relative_gap <= self.tol
+        self.converged_ = proved.closed(self.tol)

@@ -13,7 +13,9 @@ from fenchel.data.design import Point
 from fenchel.solve.minimise import Solution
 
 
-def in_precision(problem: Objective, solution: Solution, dtype: Any, tol: float) -> Solution:
+def in_precision(
+    problem: Objective[Point], solution: Solution[Point], dtype: Any, tol: float
+) -> Solution[Point]:
     """The solution rounded to the precision of the input, and the certificate of what is left."""
     point, proof, closed = rounded(
         problem, solution.point, solution.certificate, solution.converged, dtype, tol
@@ -22,7 +24,12 @@ def in_precision(problem: Objective, solution: Solution, dtype: Any, tol: float)
 
 
 def rounded(
-    problem: Objective, point: Point, proof: Certificate, closed: bool, dtype: Any, tol: float
+    problem: Objective[Point],
+    point: Point,
+    proof: Certificate,
+    closed: bool,
+    dtype: Any,
+    tol: float,
 ) -> tuple[Point, Certificate, bool]:
     """A point, its proof, and whether that is closed, after rounding; left alone where it is open.
 
@@ -34,7 +41,7 @@ def rounded(
         w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in point)
     point = (w, b if b.ndim else float(b))
     final = replace(proof, value=problem.evaluate(point, exact=True).value)
-    closed = final.relative_gap <= tol
+    closed = final.closed(tol)
     if not closed:
         warn_outside(
             f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "

@@ -12,8 +12,8 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.convergence import NotCertified
 from fenchel.convex.problem import Problem
 from fenchel.data.design import Point
-from fenchel.solve.choose import choose
 from fenchel.solve.minimise import minimise
+from fenchel.solve.select import select
 
 SHARP = 1e-8  # the relative gap beyond which a better dual point is looked for
 
@@ -33,7 +33,7 @@ def prove(problem: Problem, point: Point) -> Certificate:
     proof = problem.certify(point)
     if proof.relative_gap <= SHARP or not math.isfinite(proof.value):
         return proof
-    if choose(problem).refuses(problem) is not None:
+    if select(problem).refuses(problem) is not None:
         return proof
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertified)

@@ -250,5 +250,5 @@ class QuantileRegressor(SingleTarget):
         set_coefficients(self, found.w[:, back], found.b[back], False, blocks.dtype, ravel=False)
         self.certificate_ = found.certificate
         self.history_ = (found.certificate,)
-        self.converged_ = found.certificate.relative_gap <= self.tol
+        self.converged_ = found.certificate.closed(self.tol)
         self.n_iter_ = max(found.certificate.steps, 1)

@@ -44,7 +44,9 @@ def dependence(blocks: Blocks, found: LeastSquares) -> str:
     )
 
 
-def least_norm(problem: Problem, solution: Solution, *, quiet: bool = False) -> Solution:
+def least_norm(
+    problem: Problem, solution: Solution[Point], *, quiet: bool = False
+) -> Solution[Point]:
     """Among the coefficients that give the same scores, those of least norm; a warning where
     there was a choice, unless quiet.
 

@@ -136,8 +136,8 @@ def _against(rows: Floats, y: NDArray[Any], k: int, K: int) -> Floats:
 
 
 def warn_separated(
-    estimator: Any, problem: Problem, solution: Solution, found: Separation
-) -> Solution:
+    estimator: Any, problem: Problem, solution: Solution[Point], found: Separation
+) -> Solution[Point]:
     """The warning, and the solution to keep: a finite plane, never marked as converged."""
     names = getattr(estimator, "feature_names_in_", None)
     shown = [str(j) if names is None else str(names[j]) for j in found.columns[:8]]

@@ -77,7 +77,7 @@ def _pair(
     factor = C * design.weight
     theta = -y[support] * np.clip(y[support] * c / (C * weight), 0.0, 1.0)
     problem = Problem(Hinge(), L2(1.0 / factor), design, True)
-    proof = problem.certify((c, b), theta=theta).scaled(factor)
+    proof = problem.certify((c, b), dual=theta).scaled(factor)
     return replace(proof, value=proof.value + C * loss)
 
 

@@ -195,7 +195,7 @@ class Walk:
         last, closed = history[-1], found.converged
         if alpha * (1.0 - self.ratio) == 0.0 and not is_free(problem.penalty):
             last = replace(last, value=problem.evaluate(point, exact=True).value)
-            closed = last.relative_gap <= self.tol
+            closed = last.closed(self.tol)
         point, last, closed = rounded(problem, point, last, closed, dtype, self.tol)
         return self._units(Fit(*point, last, (*history[:-1], last), closed, steps))
 

@@ -10,22 +10,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature
 from fenchel.convex.loss import Bent
-from fenchel.convex.penalty import L2, Elastic, NonNegative
+from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem, is_free
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import Diagonal, conjugate_gradients
 from fenchel.solve.dual.ascent import dual_ascent
 from fenchel.solve.line import pack, unpack
+from fenchel.solve.needs import (
+    ElasticOrCone,
+    ExplicitRows,
+    RowLosses,
+    SingleTarget,
+    StraightPieces,
+)
 from fenchel.solve.quadratic import settle
-from fenchel.solve.solver import Solver, State, no_table
+from fenchel.solve.solver import Solver, State
 from fenchel.solve.stage import (
     Rows,
     Stage,
@@ -59,13 +66,7 @@ class AugmentedLagrangian(Solver):
 
     goal: float = 1e-6
     sample: bool = True
-
-    def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.loss, Bent):
-            return f"the augmented Lagrangian needs a loss of straight pieces, not {problem.loss}"
-        if not isinstance(problem.penalty, Elastic | NonNegative):
-            return f"the augmented Lagrangian does not know the penalty {problem.penalty}"
-        return no_table(problem, "the augmented Lagrangian")
+    needs: ClassVar = (RowLosses, StraightPieces, ElasticOrCone, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         rows = rows_of(problem)
@@ -74,7 +75,8 @@ class AugmentedLagrangian(Solver):
             known = start.memory
             if isinstance(known, Stage) and known.theta.shape == theta.shape:
                 theta, mu = known.theta, known.mu
-            start = start.point
+            there: Point = start.point
+            start = there
         elif start is None and _is_sparse(problem) and _ridge(problem) > 0.0:
             return self._from_ascent(problem, rows)
         elif start is None and self.sample:
@@ -103,7 +105,7 @@ class AugmentedLagrangian(Solver):
         small = problem.sampled(rows)
         state = self.init(small, None)
         for _ in range(60):
-            if state.stuck or state.decrement <= 0.1 * (d + 1) / rows * abs(state.seen.value):
+            if state.stalled or state.decrement <= 0.1 * (d + 1) / rows * abs(state.seen.value):
                 break
             state = self.step(small, state)
         return state.point

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from fenchel.convex.multiclass import Multinomial
-from fenchel.convex.penalty import ElasticNet, is_bounded
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import ElasticNet
+from fenchel.convex.problem import Problem
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.coordinate import CoordinateDescent
+from fenchel.solve.needs import (
+    ConeOnly,
+    ExplicitRows,
+    RowLosses,
+    SingleScore,
+    SingleTarget,
+    SmoothLoss,
+)
 from fenchel.solve.solver import Solver, State
 
 
@@ -22,16 +30,7 @@ class Cone(Solver):
     """
 
     goal: float = 0.0
-
-    def refuses(self, problem: Problem) -> str | None:
-        if not (is_free(problem.penalty) and is_bounded(problem.penalty)):
-            return f"Cone is for the constraint w ≥ 0, not {problem.penalty}"
-        if isinstance(problem.loss, Multinomial):
-            return (
-                f"{problem.penalty} does not go with {problem.loss}: use a little L1 with "
-                "positive=True, or a loss that sets each class against the rest"
-            )
-        return CoordinateDescent().refuses(replace(problem, penalty=ElasticNet(1.0, 0.0, True)))
+    needs: ClassVar = (RowLosses, ConeOnly, SingleScore, SmoothLoss, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         held = _held(problem)
@@ -45,7 +44,7 @@ class Cone(Solver):
 
     def _state(self, problem: Problem, held: Problem, inner: State) -> State:
         seen = problem.evaluate(inner.point, exact=True)
-        return State(inner.point, seen, max(inner.decrement, 0.0), inner.stuck, (held, inner))
+        return State(inner.point, seen, max(inner.decrement, 0.0), inner.stalled, (held, inner))
 
 
 def _held(problem: Problem) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from fenchel.convex.rows.statistics import LossCurvature
 from fenchel.data.arrays import Array
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.line import descend, gradient, is_double, pack, ridge, unpack
-from fenchel.solve.solver import Solver, State, no_table, rough_edges
+from fenchel.solve.needs import ExplicitRows, PlainTargets, RowLosses, SmoothLoss, SmoothPenalty
+from fenchel.solve.solver import Solver, State
 from fenchel.solve.wider import first_point
 
 Floats = NDArray[np.float64]
@@ -73,14 +74,11 @@ class NewtonCG(Solver):
 
     goal: float = 0.0
     max_products: int = 200
-
-    def refuses(self, problem: Problem) -> str | None:
-        return rough_edges(problem, "Newton-CG") or no_table(problem, "Newton-CG")
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, PlainTargets, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        if isinstance(start, State):
-            start = start.point
-        point = first_point(problem, self) if start is None else start
+        known: Point | None = start.point if isinstance(start, State) else start
+        point = first_point(problem, self) if known is None else known
         exact = is_double(problem)
         seen = problem.evaluate(point, exact=exact)
         first = float(np.linalg.norm(gradient(problem, point, seen)))
@@ -96,7 +94,14 @@ class NewtonCG(Solver):
         if moved is not None:
             return self._at(problem, *moved, memory)
         if memory.exact:
-            return replace(state, stuck=True)
+            # Products in float32 see curvature where there is none: the diagonal's step is short.
+            p = memory.rough.solve(gradient(problem, state.point, state.seen))
+            moved = (
+                None if is_double(problem) else descend(problem, state.point, state.seen, p, True)
+            )
+            if moved is not None:
+                return self._at(problem, *moved, memory)
+            return replace(state, stalled=True)
         seen = problem.evaluate(state.point, exact=True)
         return self._at(problem, state.point, seen, replace(memory, exact=True))
 
@@ -144,11 +149,13 @@ def conjugate_gradients(
     r = g.copy()
     p = precondition(r)
     rho = float(np.vdot(r, p))
-    goal = eta * rho
+    goal, length = eta * rho, rho
     for _ in range(limit):
         q = product(p)
         curved = float(np.vdot(p, q))
-        if not curved > 0.0:  # flat to rounding
+        # length is p'Mp, M the preconditioner: along p a curvature so small beside it is rounding,
+        # and a step of rho/curved would leave the range of floats.
+        if not curved > 1e-14 * length:
             break
         alpha = rho / curved
         x += alpha * p
@@ -158,6 +165,7 @@ def conjugate_gradients(
         if rho <= goal:
             break
         p = z + (rho / before) * p
+        length = rho + (rho / before) ** 2 * length  # z and the last p are M-orthogonal
     return x
 
 

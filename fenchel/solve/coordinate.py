@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Loss
 from fenchel.convex.penalty import Elastic
-from fenchel.convex.problem import EPS, Evaluation, Problem, is_free
+from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.data.columns import Index
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.model import Place
+from fenchel.solve.needs import (
+    ExplicitRows,
+    RowLosses,
+    SeparablePenalty,
+    SingleTarget,
+    SmoothLoss,
+)
 from fenchel.solve.quadratic import Corners
 from fenchel.solve.relax import relax, slope_limit
 from fenchel.solve.shelf import Shelf, shelf_of
-from fenchel.solve.solver import Solver, State, is_kinked, no_table
+from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
 FIRST = 128  # columns that the first working set may take in
@@ -62,15 +69,7 @@ class CoordinateDescent(Solver):
     goal: float = 0.0
     eager: bool = False  # every step goes for the goal: for those that all columns agree on already
     proves: ClassVar[bool] = True
-
-    def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.penalty, Elastic) or is_free(problem.penalty):
-            return f"CoordinateDescent needs an L1, L2 or mixed penalty, not {problem.penalty}"
-        if is_kinked(problem.loss):
-            return f"CoordinateDescent needs a loss without kinks, not {problem.loss}"
-        if problem.targets is not None:
-            return "CoordinateDescent takes one target at a time"
-        return no_table(problem, "CoordinateDescent")
+    needs: ClassVar = (RowLosses, SeparablePenalty, SmoothLoss, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         assert isinstance(problem.design, MatrixDesign) and isinstance(problem.penalty, Elastic)
@@ -84,7 +83,8 @@ class CoordinateDescent(Solver):
                 if kin and not negative:
                     old = replace(old, rel=math.inf)
                     return self._reached(problem, shelf, start.point, old, start.seen.pull)
-                start = start.point
+                there: Point = start.point
+                start = there
             if start is None:
                 at = Place(np.zeros((shelf.size, *problem.origin()[0].shape[1:])), *_level(problem))
                 at, _ = relax(problem.loss, shelf, Corners.of(problem.penalty), at, 1e-3, True)
@@ -122,8 +122,8 @@ class CoordinateDescent(Solver):
             b = b if np.ndim(b) else float(b)
             reached = rel if outcome == "reached" else math.inf
             new = self._arrive(problem, shelf, (w, b), at.z, replace(memory, rel=reached))
-        lost = outcome == "stuck" and shelf.size == known
-        return replace(_better(state, new), stuck=lost or rel < 1e-14)
+        lost = outcome == "stalled" and shelf.size == known
+        return replace(_better(state, new), stalled=lost or rel < 1e-14)
 
     def _arrive(
         self, problem: Problem, shelf: Shelf, point: Point, z: Floats, last: Memory | None
@@ -199,7 +199,7 @@ def _better(before: State, after: State) -> State:
         return after
     proof = replace(new, bound=old.bound)
     memory = replace(after.memory, proof=proof)
-    return replace(after, memory=memory, theta=before.theta, decrement=proof.gap)
+    return replace(after, memory=memory, dual=before.dual, decrement=proof.gap)
 
 
 def _wanted(

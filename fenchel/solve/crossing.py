@@ -72,7 +72,7 @@ def noncrossing(
     best: Crossing | None = None
     for method in methods:
         # A vertex meets rows exactly, where a barrier stays a little off an exact fit.
-        if best is not None and (best.certificate.relative_gap <= tol or size > 100 * SIMPLEX):
+        if best is not None and (best.certificate.closed(tol) or size > 100 * SIMPLEX):
             break
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
@@ -82,7 +82,7 @@ def noncrossing(
             best = Crossing(w, b, proof)
     assert best is not None
     certificate = best.certificate
-    if certificate.relative_gap > tol:
+    if not certificate.closed(tol):
         warn_outside(
             f"relative duality gap {certificate.relative_gap:.2g}, asked tol={tol:.2g}: loosen "
             "tol, or scale the columns",

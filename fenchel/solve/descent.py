@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from fenchel.data.arrays import Array
 from fenchel.data.blocks import Totals
 from fenchel.data.design import Point
 from fenchel.solve.line import descend, gradient, pack, ridge, unpack
-from fenchel.solve.solver import Solver, State, rough_edges
+from fenchel.solve.needs import BoundedCurvature, RowLosses, SmoothLoss, SmoothPenalty
+from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
 
@@ -44,11 +45,7 @@ class GradientDescent(Solver):
     kind: Literal["plain", "accelerated", "line"] = "accelerated"
     step_size: float | None = None
     keep_path: bool = True
-
-    def refuses(self, problem: Problem) -> str | None:
-        if rough_edges(problem, "") is None and not math.isfinite(problem.loss.smoothness):
-            return f"gradient descent needs a loss of bounded curvature, not {problem.loss}"
-        return rough_edges(problem, "gradient descent")
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, BoundedCurvature)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         point = start.point if isinstance(start, State) else start or problem.origin()
@@ -63,9 +60,13 @@ class GradientDescent(Solver):
         if self.kind == "line":
             trial = descend(problem, state.point, state.seen, 2.0 * memory.step * g, True)
             if trial is None:
-                return replace(state, stuck=True)
+                return replace(state, stalled=True)
             moved = pack(problem, trial[0])
             step = float(np.linalg.norm(moved - v)) / max(float(np.linalg.norm(g)), 1e-300)
+            # Beyond the least along the line, to nearly as high on its other side: 1.99/L lowers
+            # the objective enough for ever, and hardly. The next trial is half of it.
+            if float(np.vdot(gradient(problem, *trial), g)) < 0.0:
+                step *= 0.25
             return self._at(problem, trial[0], self._keep(memory, moved, moved, 1.0, step))
         if self.kind == "plain":
             moved = v - memory.step * g
@@ -76,7 +77,7 @@ class GradientDescent(Solver):
         new = self._at(problem, unpack(problem, moved), memory)
         if new.seen.value > state.seen.value:  # momentum has overshot: begin it again
             if memory.momentum == 1.0 and new.seen.value > state.seen.value * (1 + 1e-12):
-                return replace(state, stuck=True)
+                return replace(state, stalled=True)
             return replace(state, memory=replace(memory, ahead=v, momentum=1.0))
         pushed = moved + ((memory.momentum - 1.0) / t) * (moved - v)
         return replace(new, memory=self._keep(memory, moved, pushed, t))

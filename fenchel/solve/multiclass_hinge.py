@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import conjugate_gradients
 from fenchel.solve.dual.simplex import simplex_ascent
-from fenchel.solve.solver import Solver, State, no_table
+from fenchel.solve.needs import CrammerSinger, ExplicitRows, PositiveL2, RowLosses
+from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
 STRONGER = 100.0  # from one penalty to the next; 10 to 1e4 take about as long on separable rows
@@ -75,13 +76,7 @@ class MulticlassLagrangian(Solver):
     largest: int = 2000
     tries: int = 30
     sample: bool = True
-
-    def refuses(self, problem: Problem) -> str | None:
-        if not isinstance(problem.loss, MulticlassHinge):
-            return f"this augmented Lagrangian needs the multiclass hinge, not {problem.loss}"
-        if not isinstance(problem.penalty, L2) or problem.penalty.lam == 0.0:
-            return f"the multiclass hinge needs a positive L2 penalty, not {problem.penalty}"
-        return no_table(problem, "the multiclass hinge")
+    needs: ClassVar = (RowLosses, CrammerSinger, PositiveL2, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         design = _table(problem)
@@ -92,7 +87,8 @@ class MulticlassLagrangian(Solver):
             known = start.memory
             if isinstance(known, Envelope) and known.theta.shape == theta.shape:
                 theta, mu = known.theta, known.mu
-            start = start.point
+            there: Point = start.point
+            start = there
         if start is None and design.blocks.local and self._is_wide(problem):
             found = simplex_ascent(problem, y, s, self.goal)
             here = _envelope(problem, y, s, found.theta, found.mu, found.z)
@@ -104,7 +100,9 @@ class MulticlassLagrangian(Solver):
         if start is None and _lam(problem) < 1e-6 * _square_length(problem):
             # Rows that planes separate: as the penalty falls they stay, and θ falls with it.
             last = self._from_stronger(problem)
-            start, theta, mu = last.point, last.memory.theta / STRONGER, last.memory.mu
+            theta, mu = last.memory.theta / STRONGER, last.memory.mu
+            above: Point = last.point
+            start = above
         point = problem.origin() if start is None else start
         z = design.each(point, _score)
         if mu == 0.0:
@@ -125,7 +123,7 @@ class MulticlassLagrangian(Solver):
         small = problem.sampled(rows)
         state = replace(self, sample=False).init(small, None)
         for _ in range(60):
-            if state.stuck or state.decrement <= 0.1 * size / rows * abs(state.seen.value):
+            if state.stalled or state.decrement <= 0.1 * size / rows * abs(state.seen.value):
                 break
             state = self.step(small, state)
         return state.point
@@ -135,7 +133,7 @@ class MulticlassLagrangian(Solver):
         stronger = replace(problem, penalty=L2(STRONGER * _lam(problem)))
         state = self.init(stronger, None)
         for _ in range(100):
-            if state.stuck or state.decrement <= 1e-3 * abs(state.seen.value):
+            if state.stalled or state.decrement <= 1e-3 * abs(state.seen.value):
                 break
             state = self.step(stronger, state)
         return state
@@ -179,13 +177,13 @@ class MulticlassLagrangian(Solver):
         active = here.shares > 0.0
         count = active.sum(axis=1)
         h = np.where(count > 1, here.s / here.mu, 0.0)
-        if not h.any():  # every row is sure of its class: the penalty alone bends
-            return -g[0] / lam, 0.0 * g[1]
-        some = np.flatnonzero(h)
-        X, a = _table(problem).bent(h).blocks.gather().X, active[some].astype(np.float64)
         # Classes between which no row lies leave b without curvature, and adding one number to all
         # of b bends nothing: a term that vanishes with the gradient keeps the step bounded.
         lean = (1e-9 + 0.1 * float(np.abs(g[1]).max())) / here.mu
+        if not h.any():  # every row is sure of its class: the penalty alone bends
+            return -g[0] / lam, -g[1] / lean
+        some = np.flatnonzero(h)
+        X, a = _table(problem).bent(h).blocks.gather().X, active[some].astype(np.float64)
         if _unknowns(problem) <= self.largest:
             X = host(X.toarray() if is_sparse(X) else X)
             return _newton(X, h[some], a, lam, lean, g, problem.intercept)
@@ -299,7 +297,8 @@ def _gaps(problem: Problem, point: Point, here: Envelope) -> tuple[float, float,
     value = loss.value(here.y, here.z)
     blur = float(here.s @ (value + own - (here.t * here.z).sum(axis=1)))
     r = lam * w + here.grad_w
-    stray = float(np.abs(here.grad_b) @ np.abs(b - np.mean(b)))
+    # A b of a margin's length at least: at b = 0 a Σ s t that is not zero would cost nothing.
+    stray = float(np.abs(here.grad_b) @ (1.0 + np.abs(b - np.mean(b))))
     primal = float(here.s @ value) + 0.5 * lam * float(np.vdot(w, w))
     return primal, max(blur, 0.0), float(np.vdot(r, r)) / (2.0 * lam) + stray
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of
-from fenchel.solve.solver import Solver, State, no_table, rough_edges
+from fenchel.solve.needs import ExplicitRows, RowLosses, SingleTarget, SmoothLoss, SmoothPenalty
+from fenchel.solve.solver import Solver, State
 from fenchel.solve.wider import first_point
 
 Floats = NDArray[np.float64]
@@ -52,9 +54,7 @@ class Newton(Solver):
 
     pairs: int = 10
     sample: bool = True
-
-    def refuses(self, problem: Problem) -> str | None:
-        return rough_edges(problem, "Newton") or no_table(problem, "Newton")
+    needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, SingleTarget, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         ridge = ridge_of(problem)
@@ -93,7 +93,7 @@ class Newton(Solver):
         tol = 0.02 * min(1.0, (small.design.dimension + 1) / small.design.n_rows)
         state = self.init(small, point)
         for _ in range(30):
-            if state.stuck or state.decrement <= tol * abs(state.seen.value):
+            if state.stalled or state.decrement <= tol * abs(state.seen.value):
                 break
             state = self.step(small, state)
         return state
@@ -114,7 +114,7 @@ class Newton(Solver):
                 return self._renewed(problem, state)
             if not memory.exact:
                 return self._arrive(problem, replace(memory, exact=True, pairs=()), state.point)
-            return replace(state, stuck=True)
+            return replace(state, stalled=True)
         point, seen = moved
         s = pack(problem, point) - pack(problem, state.point)
         y = gradient(problem, point, seen) - gradient(problem, state.point, state.seen)

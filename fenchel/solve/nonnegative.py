@@ -42,7 +42,7 @@ def nonnegative(blocks: Blocks, alpha: Any, intercept: bool = True, tol: float =
         w[:, column], b[column] = table.units(column, *point)
     certificate = table.objective(reduce(Certificate.__add__, proofs))
     steps = np.ones(found.targets, np.int32)
-    converged = certificate.relative_gap <= tol
+    converged = certificate.closed(tol)
     if not converged:
         warn_open(certificate, tol)
     return Ridges(w, b, found.flat, (certificate,), converged, steps, "primal")

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.distance import Square
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Blocks
@@ -24,6 +22,7 @@ from fenchel.data.design import MatrixDesign, Point
 from fenchel.data.products import adjoint, forward
 from fenchel.solve.frame import Frame
 from fenchel.solve.line import ridge
+from fenchel.solve.needs import ExplicitRows, RidgePenalty, RowLosses, SquareLoss
 from fenchel.solve.orthogonal import Triangle
 from fenchel.solve.solver import Solver, State
 from fenchel.solve.survey import EPS, Survey
@@ -34,16 +33,9 @@ _TILE = 2048  # columns taken at a time into an n x n product
 
 
 class Closed(Solver):
-    """What the two forms share: whom they refuse, when they stop, what they prove."""
+    """What the two forms share: what they need, when they stop, what they prove."""
 
-    def refuses(self, problem: Problem) -> str | None:
-        if not (isinstance(problem.loss, Square) and isinstance(problem.penalty, L2)):
-            return "the normal equations are those of the square loss under an L2 penalty"
-        if not problem.penalty.lam > 0.0:
-            return "without a penalty this is least squares: see fenchel.solve.least_squares"
-        if not isinstance(problem.design, MatrixDesign):
-            return "the normal equations need the rows of a table, not a kernel"
-        return None
+    needs: ClassVar = (RowLosses, SquareLoss, RidgePenalty, ExplicitRows)
 
     def step(self, problem: Problem, state: State) -> State:
         new = self._corrected(problem, state)
@@ -51,7 +43,7 @@ class Closed(Solver):
             # One refinement in the same precision makes the backward error small entry by entry
             # (Skeel, Math. Comp. 35, 1980): coefficients far smaller than the others get their
             # digits from it, though the decrement, which is noise by now, may rise a little.
-            return replace(new if new.decrement < 4.0 * state.decrement else state, stuck=True)
+            return replace(new if new.decrement < 4.0 * state.decrement else state, stalled=True)
         return new
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from fenchel.convex.pairs.sums import PairSums
 from fenchel.convex.ranking import Ranked, Ranking
 from fenchel.data.design import Point
 from fenchel.solve.laplacian import Hessian, edges_of, hessian_of
+from fenchel.solve.needs import PositiveL2, RankedPairs
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
@@ -49,11 +50,7 @@ class PairNewton(Solver):
 
     goal: float = 1e-6
     kept: int = 10
-
-    def refuses(self, problem: Ranking) -> str | None:
-        if not problem.penalty.lam > 0.0:
-            return "ranking needs a penalty: alpha above 0"
-        return None
+    needs: ClassVar = (RankedPairs, PositiveL2)
 
     def init(self, problem: Ranking, start: Point | State | None) -> State:
         if start is not None:
@@ -89,7 +86,7 @@ class PairNewton(Solver):
         for _ in range(50):
             seen: Any = state.seen
             done = state.decrement + seen.sums.short <= tol * abs(seen.value)
-            if state.stuck or done:
+            if state.stalled or done:
                 break
             state = rough.step(small, state)
         return state
@@ -101,11 +98,11 @@ class PairNewton(Solver):
         best: Any = top.seen
         if problem.slack(new.point, seen) <= problem.slack(top.point, best):
             top = replace(new, memory=None)
-        if not new.stuck:
+        if not new.stalled:
             return replace(new, memory=replace(new.memory, top=top))
         # Rounding may have made the last steps worse, or only their plain certificate.
         if self._gap(problem, top) < self._gap(problem, new):
-            return replace(top, stuck=True, memory=new.memory)
+            return replace(top, stalled=True, memory=new.memory)
         return new
 
     def _gap(self, problem: Ranking, state: State) -> float:
@@ -116,17 +113,17 @@ class PairNewton(Solver):
 
     def _step(self, problem: Ranking, state: State) -> State:
         state = self._narrowed(problem, state)
-        if state.stuck:
+        if state.stalled:
             return state
         if state.memory.idle > 5:
-            return self._narrower(problem, state) or replace(state, stuck=True)
+            return self._narrower(problem, state) or replace(state, stalled=True)
         seen: Any = state.seen
         memory: Memory = state.memory
         w, p = state.point[0], memory.direction
         moved = _search(problem, w, seen, p)
         if moved is None:
             if memory.fresh:
-                return self._narrower(problem, state) or replace(state, stuck=True)
+                return self._narrower(problem, state) or replace(state, stalled=True)
             return self._renewed(problem, w, seen, memory)
         there, found = moved
         s = there - w
@@ -150,7 +147,7 @@ class PairNewton(Solver):
         seen: Any = state.seen
         if state.decrement > 0.2 * seen.sums.short or not self._wide(problem, seen):
             return state
-        return self._narrower(problem, state) or replace(state, stuck=True)
+        return self._narrower(problem, state) or replace(state, stalled=True)
 
     def _narrower(self, problem: Ranking, state: State) -> State | None:
         """The state at a smaller width; None where there is no need, or rounding allows none."""

@@ -18,7 +18,7 @@ from fenchel.solve.quadratic import Corners
 from fenchel.solve.shelf import Shelf
 
 Floats = NDArray[np.float64]
-Outcome = Literal["reached", "working", "stuck"]
+Outcome = Literal["reached", "working", "stalled"]
 EPS = float(np.finfo(np.float64).eps)
 NEWTON = 30  # models of the loss before another look at all columns
 
@@ -60,7 +60,7 @@ def relax(
             return at, "reached"
         idle = 0 if value < lowest * (1.0 - EPS) or worst < 0.5 * least else idle + 1
         if idle > 2:
-            return at, "stuck"
+            return at, "stalled"
         lowest, least = min(value, lowest), min(worst, least)
         picked = _picked(at.u, misses, 0.5 * limit, quadratic, still)
         enough = 0.3 * limit if quadratic else max(0.3 * limit, 0.1 * worst)

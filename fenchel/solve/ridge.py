@@ -96,12 +96,12 @@ def ridge(
         if value <= 1e-24 * found.square[: found.d].max():
             free = least_squares(chosen_targets(blocks, columns, found.flat), intercept)
             proof = squares_certificate(free, float(value))
-            if value == 0.0 or proof.relative_gap <= min(tol, 1e-12):
+            if value == 0.0 or proof.closed(min(tol, 1e-12)):
                 w[:, columns] = free.coef.reshape(found.d, -1)
                 b[columns] = free.intercept
                 steps[columns] += free.refinements
                 histories.append((proof,))
-                converged &= proof.relative_gap <= tol
+                converged &= proof.closed(tol)
                 continue
         problem, solver = table.problem(float(value), columns)
         solution = minimise(problem, solver, tol=tol, max_steps=max_steps)
@@ -118,7 +118,7 @@ def _free(found: LeastSquares, tol: float) -> Ridges:
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
     proof = squares_certificate(found)
     steps = np.full(len(b), found.refinements + 1, np.int32)
-    flat, closed = found.coef.ndim == 1, proof.relative_gap <= tol
+    flat, closed = found.coef.ndim == 1, proof.closed(tol)
     if not closed:
         warn_open(proof, tol)
     return Ridges(w, b, flat, (proof,), closed, steps, "least squares")

@@ -188,14 +188,14 @@ class _Newton:
         # A least scale has ∂A/∂σ = 0; where there is none, σ has gone below all that tol can tell.
         far = min(seen.value, 10.0 * self.first.sigma)
         sunk = sunk or (seen.square < 0.99 and at.sigma < 1e-3 * far)
-        if path[-1].relative_gap > tol and (sunk or step < steps or step > 50):
+        if not path[-1].closed(tol) and (sunk or step < steps or step > 50):
             found = limit(problem, self.least, 0.2 * tol)
             if found is not None:  # the better point, and the better of two true bounds
                 there, proof = found
                 if proof.value < path[-1].value:
                     at, path[-1], sunk = there, replace(path[-1], value=proof.value), True
                 path[-1] = replace(path[-1], bound=max(path[-1].bound, proof.bound))
-        return at, path, path[-1].relative_gap <= tol, sunk
+        return at, path, path[-1].closed(tol), sunk
 
     def _scale(self, at: At) -> float:
         X = double(self.few.X)

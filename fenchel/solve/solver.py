@@ -10,44 +10,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.loss import Bent, Loss
-from fenchel.convex.multiclass import MulticlassHinge
-from fenchel.convex.penalty import L2
-from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.design import MatrixDesign, Point
+from fenchel.solve.needs import Need
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """Where a solver stands.
 
-    decrement: its own estimate of value - optimum; stuck: it knows no better step; theta: a dual
-    point, one entry a row, where the loss's gradient is a poor one.
+    point: of the objective; seen: its evaluation there; decrement: the solver's own estimate of
+    value - optimum; stalled: it knows no better step; dual: a dual point, one entry a row, where
+    the loss's gradient is a poor one.
     """
 
-    point: Point
-    seen: Evaluation
+    point: Any
+    seen: Any
     decrement: float
-    stuck: bool = False
+    stalled: bool = False
     memory: Any = field(default=None, repr=False)
-    theta: NDArray[np.float64] | None = field(default=None, repr=False)
+    dual: NDArray[np.float64] | None = field(default=None, repr=False)
 
 
 class Solver(ABC):
     """Proposes points; the certificate disposes of them.
 
-    proves: whether `prove` is asked at every step, since it costs no pass over the rows. Each
-    solver says in its own signatures what kind of objective it takes.
+    needs: what an objective must have, the widest need first; proves: whether `prove` is asked at
+    every step, since it costs no pass over the rows. Each solver says in its own signatures what
+    kind of objective it takes.
     """
 
+    needs: ClassVar[tuple[type[Need], ...]] = ()
     proves: ClassVar[bool] = False
 
-    @abstractmethod
+    def missing(self, problem: Any) -> type[Need] | None:
+        """The first need that the problem does not meet."""
+        return next((need for need in self.needs if not need.met(problem)), None)
+
     def refuses(self, problem: Any) -> str | None:
         """Why this solver cannot take the problem, in one sentence; None if it can."""
+        need = self.missing(problem)
+        if need is None:
+            return None
+        reason = f"{type(self).__name__} needs {need.words}, not {need.found(problem)}"
+        return f"{reason}: {need.hint}" if need.hint else reason
 
     @abstractmethod
-    def init(self, problem: Any, start: Point | None) -> State: ...
+    def init(self, problem: Any, start: Any) -> State: ...
 
     @abstractmethod
     def step(self, problem: Any, state: State) -> State: ...
@@ -61,24 +68,3 @@ class Solver(ABC):
         """What the solver can prove from what it holds, without a pass over the rows, or where
         rounding keeps the dual away; None: nothing."""
         return None
-
-
-def is_kinked(loss: Loss) -> bool:
-    """Whether the loss has corners."""
-    return isinstance(loss, MulticlassHinge) or (isinstance(loss, Bent) and loss.soft == 0.0)
-
-
-def rough_edges(problem: Problem, solver: str) -> str | None:
-    """Why a solver for smooth objectives cannot take the problem."""
-    if not isinstance(problem.penalty, L2):
-        return f"{solver} needs the L2 penalty or none, not {problem.penalty}"
-    if is_kinked(problem.loss):
-        return f"{solver} needs a loss without kinks, not {problem.loss}"
-    return None
-
-
-def no_table(problem: Problem, solver: str) -> str | None:
-    """Why a solver that looks at columns cannot take the problem."""
-    if not isinstance(problem.design, MatrixDesign):
-        return f"{solver} needs the rows of a table, not a kernel"
-    return None

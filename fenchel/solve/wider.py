@@ -42,7 +42,7 @@ def first_point(problem: Problem, solver: Solver) -> Point:
         wide = replace(problem, loss=Huber(eps))
         state = solver.init(wide, point)
         for _ in range(10):
-            if state.stuck or state.decrement <= 1e-2 * state.seen.value:
+            if state.stalled or state.decrement <= 1e-2 * state.seen.value:
                 break
             state = solver.step(wide, state)
         point, eps = state.point, 0.25 * eps

@@ -17,7 +17,6 @@ from app.shell import surroundings, together
 
 import fenchel
 from fenchel.app.fault import BadData, BadUsage, ModelFileError
-from fenchel.app.interrupt import Interrupted
 from fenchel.app.report.build import Options, build
 from fenchel.app.table.read import read_table
 from fenchel.app.training import with_names
@@ -199,7 +198,7 @@ sys.exit(run(["fit", "t.csv", "--target", "y", "-o", "never.fen", *sys.argv[2:]]
 @pytest.mark.parametrize("where", ["solver", "callback"])
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["told", "quiet"])
 def test_an_interrupt_is_never_swallowed(room, where, quiet):
-    """A fit that is interrupted hands out what it has; the command must not go on with it."""
+    """Where Python drops the exception, in a callback, the next step of the command raises it."""
     found = subprocess.run(
         [sys.executable, "-c", STRUCK, where, *quiet],
         cwd=room,
@@ -343,9 +342,9 @@ def test_an_interrupt_while_a_file_is_opened_leaves_nothing(tmp_path, monkeypatc
 
     def struck(*args, **kwargs):
         os.close(usual(*args, **kwargs))
-        raise Interrupted
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "open", struck)
-    with pytest.raises(Interrupted), whole_file(tmp_path / "never.csv"):
+    with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "never.csv"):
         pass
     assert not list(tmp_path.iterdir())

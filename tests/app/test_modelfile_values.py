@@ -41,6 +41,11 @@ def test_values_of_every_kind():
         *(np.array([np.int64(3), np.str_("z")], object), np.random.RandomState(3)),
         *(fenchel.Huber(0.3), fenchel.Multinomial(4), ElasticPenalty(0.5, 0.25, True)),
         *(fenchel.Certificate(1.0, -np.inf, "estimate"), (fenchel.Certificate(1.0, np.nan),) * 3),
+        fenchel.Certificate(-2.0, -np.inf, "stationary", residual=1e-9, scale=3.0),
+        (
+            fenchel.Certificate(1.0, 0.5, "spectral"),
+            fenchel.Certificate(1.0, -np.inf, "eigen", residual=0.0, scale=2.0),
+        ),
         fenchel.Threshold(1.5, k=3, n=5, alpha=0.1, delta=0.2, violation=0.05),
     ]
     for value in values:

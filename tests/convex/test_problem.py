@@ -171,21 +171,21 @@ def test_a_given_dual_point():
     y = np.where(X[:, 0] + rng.normal(size=60) > 0.0, 1.0, -1.0)
     lam, s = 0.05, np.full(60, 1 / 60)
     p = problem(Hinge(), L2(lam), X, y, intercept=False)
-    theta = minimise(p, tol=1e-10).state.theta
+    theta = minimise(p, tol=1e-10).state.dual
     a = -y * theta * s / lam
     w = X.T @ (a * y)
-    loose, tight = p.certify((w, 0.0)), p.certify((w, 0.0), theta=theta)
+    loose, tight = p.certify((w, 0.0)), p.certify((w, 0.0), dual=theta)
     assert tight.relative_gap <= 1e-8 < loose.relative_gap
     assert tight.value == loose.value
     # A free intercept centres what it is given; a point outside the domain proves nothing.
     free = replace(p, intercept=True)
-    assert free.certify((w, 0.0), theta=theta).bound <= tight.bound + 1e-12
-    assert p.certify((w, 0.0), theta=2.0 * theta).bound == 0.0
+    assert free.certify((w, 0.0), dual=theta).bound <= tight.bound + 1e-12
+    assert p.certify((w, 0.0), dual=2.0 * theta).bound == 0.0
     with pytest.raises(ValueError, match="one number for each of 60 rows"):
-        p.certify((w, 0.0), theta=theta[:-1])
+        p.certify((w, 0.0), dual=theta[:-1])
     K = X @ X.T
     kernel = Problem(Hinge(), L2(lam), GramDesign(K, y), False)
-    dual = kernel.certify((a * y, 0.0), theta=theta)
+    dual = kernel.certify((a * y, 0.0), dual=theta)
     np.testing.assert_allclose([dual.value, dual.bound], [tight.value, tight.bound], rtol=1e-10)
 
 

@@ -200,6 +200,6 @@ def test_a_given_dual_point_without_penalty():
     p = problem(Absolute(), L2(0.0), X, y)
     point = (v[:2], float(v[2]))
     assert p.certify(point).bound == 0.0
-    assert p.certify(point, theta=np.clip(theta, -1.0, 1.0)).relative_gap <= 1e-9
+    assert p.certify(point, dual=np.clip(theta, -1.0, 1.0)).relative_gap <= 1e-9
     wrong = np.clip(theta + 0.1, -1.0, 1.0)
-    assert p.certify(point, theta=wrong).bound == 0.0
+    assert p.certify(point, dual=wrong).bound == 0.0

@@ -18,8 +18,8 @@ from fenchel.convex.problem import Problem
 from fenchel.data.design import MatrixDesign
 from fenchel.data.table import as_blocks
 from fenchel.solve.augmented import AugmentedLagrangian
-from fenchel.solve.choose import choose
 from fenchel.solve.minimise import minimise
+from fenchel.solve.select import select
 
 LOSSES = [Hinge(), Absolute(), Pinball(0.9), EpsilonInsensitive(0.3), Huber(0.05)]
 PENALTIES = [
@@ -145,7 +145,7 @@ def test_refusals_say_why():
     X, y = table(20, 2)
     reason = AugmentedLagrangian().refuses(problem_of(Logistic(), L2(1.0), X, y))
     assert reason is not None and "straight pieces" in reason
-    assert isinstance(choose(problem_of(Hinge(), L1(0.1), X, y)), AugmentedLagrangian)
+    assert isinstance(select(problem_of(Hinge(), L1(0.1), X, y)), AugmentedLagrangian)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -175,13 +175,13 @@ def test_value_of_fewer_weighted_rows_than_columns_is_the_naive_one(loss, penalt
         w, b = rng.random(d), 0.3
         value = s @ loss.value(y, X @ w + b) / s.sum()
         for theta in (None, np.zeros(n)):
-            assert problem.certify((w, b), theta=theta).value == pytest.approx(value, rel=1e-12)
+            assert problem.certify((w, b), dual=theta).value == pytest.approx(value, rel=1e-12)
 
 
 def test_a_row_of_hardly_any_weight_may_carry_the_optimum():
     X, y, s = np.array([[1.0], [-1.0], [1e21]]), np.array([1.0, -1.0, 1.0]), [1.0, 1.0, 1e-20]
     problem = Problem(Hinge(), L2(0.0), MatrixDesign(as_blocks(X, y, np.array(s))), False)
-    assert problem.certify((np.zeros(1), 0.0), theta=-y).bound <= 1e-9  # w = 1 has no loss
+    assert problem.certify((np.zeros(1), 0.0), dual=-y).bound <= 1e-9  # w = 1 has no loss
     assert minimise(problem).certificate.value <= 1e-9
 
 

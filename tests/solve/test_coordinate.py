@@ -30,7 +30,7 @@ from fenchel import (
 from fenchel.convex.distance import Distance
 from fenchel.convex.penalty import L2, ElasticNet, NonNegative
 from fenchel.solve import model, relax, shelf
-from fenchel.solve.choose import choose
+from fenchel.solve.select import select
 
 SMOOTH = [loss for loss in LOSSES if np.isfinite(loss.smoothness)]
 CORNERS = [
@@ -76,7 +76,7 @@ def problem_of(loss, penalty, free=True, kind="dense", weighted=True, X=None, se
 
 
 def theta_of(state):
-    return {} if state.theta is None else {"theta": state.theta}
+    return {} if state.dual is None else {"dual": state.dual}
 
 
 def agrees(problem, solution, tol):
@@ -170,8 +170,8 @@ def test_the_proof_at_any_point_is_that_of_the_problem(loss, penalty, global_ran
             assert own.value == pytest.approx(whole.value, rel=1e-11)
             assert own.bound <= best.value * (1.0 + 1e-12)
             assert own.bound >= whole.bound - 1e-9 * abs(whole.value)  # no scale is overlooked
-            if state.theta is not None:
-                beside = problem.certify(state.point, theta=state.theta)
+            if state.dual is not None:
+                beside = problem.certify(state.point, dual=state.dual)
                 assert own.bound == pytest.approx(beside.bound, abs=1e-11 * own.value)
 
 
@@ -263,8 +263,8 @@ def test_it_refuses_in_one_sentence() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             minimise(problem_of(loss, penalty), CoordinateDescent())
-    assert choose(problem_of(Square(), L1(0.1)), 1e-4) == CoordinateDescent(goal=1e-4)
-    assert not isinstance(choose(problem_of(Square(), L2(0.1))), CoordinateDescent)
+    assert select(problem_of(Square(), L1(0.1)), 1e-4) == CoordinateDescent(goal=1e-4)
+    assert not isinstance(select(problem_of(Square(), L2(0.1))), CoordinateDescent)
 
 
 def test_what_rounding_forbids_is_said() -> None:

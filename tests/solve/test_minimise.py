@@ -125,13 +125,16 @@ def test_the_callback_sees_every_step_and_may_stop() -> None:
     assert solution.certificate.kind == "duality"  # stopped, and still with its gap
 
 
-def test_ctrl_c_returns_the_last_point_with_its_gap() -> None:
+def test_ctrl_c_is_raised_or_returns_the_last_point_with_its_gap() -> None:
     def interrupt(step, point, certificate):
         if step == 1:
             raise KeyboardInterrupt
 
+    problem = problem_of(Logistic(), 1e-4)
+    with pytest.raises(KeyboardInterrupt):
+        minimise(problem, tol=1e-12, callback=interrupt)
     with pytest.warns(NotCertified, match="interrupted: relative duality gap"):
-        solution = minimise(problem_of(Logistic(), 1e-4), tol=1e-12, callback=interrupt)
+        solution = minimise(problem, tol=1e-12, callback=interrupt, on_interrupt="return")
     assert solution.reason == "interrupted" and not solution.converged
     assert np.isfinite(solution.certificate.gap) and np.isfinite(solution.point[0]).all()
 

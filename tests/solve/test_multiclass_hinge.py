@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import LinearSVC as Peer
 
 from fenchel import L1, L2, MatrixDesign, MulticlassHinge, Problem, as_blocks, minimise
-from fenchel.solve.choose import choose
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
+from fenchel.solve.select import select
 
 
 def table(n=60, d=3, K=4, seed=0, noise=1.0):
@@ -49,7 +49,7 @@ def test_value_and_bound_by_hand(lam, intercept, weighted):
     for _ in range(50):  # no other point is below the bound
         other = w + 0.1 * rng.normal(size=w.shape), b + 0.1 * rng.normal(size=b.shape) * intercept
         assert objective(X, y, s, other, lam) >= proof.bound
-    theta = solution.state.theta
+    theta = solution.state.dual
     q = theta + np.eye(theta.shape[1])[y]
     assert (q >= -1e-15).all() and np.abs(q.sum(axis=1) - 1.0).max() <= 1e-12
     p = s / s.sum()
@@ -150,7 +150,7 @@ def test_a_start_from_the_solution_and_from_its_state():
 def test_what_it_cannot_take_is_said():
     X, y = table()
     problem = problem_of(X, y, 1e-3)
-    assert isinstance(choose(problem, 1e-6), MulticlassLagrangian)
+    assert isinstance(select(problem, 1e-6), MulticlassLagrangian)
     design = problem.design
     for penalty in (L2(0.0), L1(0.1)):
         with pytest.raises(ValueError, match="needs a positive L2 penalty"):
@@ -159,4 +159,4 @@ def test_what_it_cannot_take_is_said():
     with pytest.raises(ValueError, match="n_classes must be at least 2"):
         MulticlassHinge(1)
     with pytest.raises(ValueError, match="one number for each class"):
-        problem.certify(problem.origin(), theta=np.zeros(len(y)))
+        problem.certify(problem.origin(), dual=np.zeros(len(y)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +18,7 @@ from fenchel.app.modelfile.check import (
     finite,
     flag,
     floats,
+    nothing,
     number,
     one_of,
     pair,
@@ -84,12 +85,17 @@ def _make_dense(cls: Any, fields: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Where a class lives, what its fields are, how they are taken and put together."""
+    """Where a class lives, what its fields are, how they are taken and put together.
+
+    added: fields of a later version and their defaults, which older files do not have, and which
+    are written only where they differ from those.
+    """
 
     home: str
     fields: Mapping[str, Check]
     take: Callable[[Any, Mapping[str, Check]], dict[str, Any]] = _attributes
     make: Callable[[Any, dict[str, Any]], Any] = _construct
+    added: Mapping[str, Any] = field(default_factory=dict)
 
 
 _DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
@@ -137,7 +143,10 @@ VALUES: dict[str, Value] = {
             "steps": count,
             "seconds": number,
             "floor": number,
+            "residual": number | nothing,
+            "scale": number | nothing,
         },
+        added={"residual": None, "scale": None},
     ),
     "Separation": Value(
         "fenchel.models.separation",

@@ -215,10 +215,14 @@ class Decoder:
         return made
 
     def _certificates(self, content: Any, where: str) -> tuple[Any, ...]:
-        references = _list(content, where, 2)
+        long = type(content) is list and len(content) == 3
+        references = _list(content, where, 3 if long else 2)
         reals = self._referred(references[0], where, "f", 2)
         wholes = self._referred(references[1], where, "i", 2)
-        if reals.shape[1:] != (4,) or wholes.shape != (len(reals), 2):
+        more = np.full((len(reals), 2), -1.0)  # residual and scale, where any has one
+        if long:
+            more = self._referred(references[2], where, "f", 2)
+        if reals.shape[1:] != (4,) or not wholes.shape == more.shape == (len(reals), 2):
             raise ModelFileError(f"{where} holds a history whose lengths do not agree")
         if len(wholes) and not (
             0 <= wholes[:, 0].min() <= wholes[:, 0].max() < len(KINDS) and wholes[:, 1].min() >= 0
@@ -226,9 +230,9 @@ class Decoder:
             raise ModelFileError(f"{where} holds a history of kinds that are not known")
         make = class_of("Certificate")
         return tuple(
-            make(value, bound, KINDS[kind], steps, seconds, floor)
-            for (value, bound, seconds, floor), (kind, steps) in zip(
-                reals.tolist(), wholes.tolist(), strict=True
+            make(value, bound, KINDS[kind], steps, seconds, floor, *map(_given, rest))
+            for (value, bound, seconds, floor), (kind, steps), rest in zip(
+                reals.tolist(), wholes.tolist(), more.tolist(), strict=True
             )
         )
 
@@ -238,8 +242,10 @@ class Decoder:
         if type(name) is not str or name not in VALUES:
             raise ModelFileError(f"{where} holds a {str(name)[:60]!r}, which is not known")
         entry, sizes = VALUES[name], Sizes()
-        given = fields(held["fields"], f"{where} ({name})", tuple(entry.fields))
-        values = {key: self.value(given[key], f"{where} ({name})") for key in entry.fields}
+        asked = tuple(key for key in entry.fields if key not in entry.added)
+        given = fields(held["fields"], f"{where} ({name})", asked, tuple(entry.added))
+        values = {key: self.value(one, f"{where} ({name})") for key, one in given.items()}
+        values = {key: values.get(key, entry.added.get(key)) for key in entry.fields}
         for key, check in entry.fields.items():
             if not check.test(values[key], sizes):
                 raise ModelFileError(
@@ -279,6 +285,11 @@ def _object_array(items: list[Any], shape: Any, where: str) -> NDArray[Any]:
     made = np.empty(len(items), dtype=object)
     made[:] = items
     return made.reshape(sides)
+
+
+def _given(number: float) -> float | None:
+    """None for a negative number, which stands for none in a history."""
+    return None if number < 0.0 else number
 
 
 def _line(error: Exception) -> str:

@@ -127,7 +127,10 @@ class Plain:
 def certificate(proof: Any) -> dict[str, Any]:
     """A certificate's numbers, and what they say in words."""
     names = ("value", "bound", "kind", "gap", "relative_gap", "steps", "seconds", "floor")
-    return {**{name: _shown(getattr(proof, name)) for name in names}, "words": str(proof)}
+    told = {name: _shown(getattr(proof, name)) for name in names}
+    more = {name: getattr(proof, name) for name in ("residual", "scale")}
+    told |= {name: _shown(value) for name, value in more.items() if value is not None}
+    return {**told, "words": str(proof)}
 
 
 def _shown(value: Any) -> Any:

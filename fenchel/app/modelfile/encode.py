@@ -80,7 +80,11 @@ class Encoder:
         if kind.__name__ in VALUES and kind is class_of(kind.__name__):
             entry = VALUES[kind.__name__]
             fields = entry.take(value, entry.fields)
-            held = {name: self.value(field) for name, field in fields.items()}
+            held = {
+                name: self.value(field)
+                for name, field in fields.items()
+                if name not in entry.added or field != entry.added[name]
+            }
             return {"value": {"class": kind.__name__, "fields": held}}
         if kind.__name__ in ESTIMATORS and kind is estimator_class(kind.__name__):
             return {"estimator": self.estimator(value)}
@@ -162,7 +166,11 @@ class Encoder:
     def _certificates(self, history: tuple[Any, ...]) -> list[Any]:
         reals = np.array([(c.value, c.bound, c.seconds, c.floor) for c in history], np.float64)
         wholes = np.array([(KINDS.index(c.kind), c.steps) for c in history], np.int64)
-        return [self.array(reals), self.array(wholes)]
+        held = [self.array(reals), self.array(wholes)]
+        if all(c.residual is None and c.scale is None for c in history):
+            return held
+        more = [[-1.0 if x is None else x for x in (c.residual, c.scale)] for c in history]
+        return [*held, self.array(np.array(more, np.float64))]
 
     def _key(self, key: Any) -> Any:
         if not is_label(key):

@@ -217,9 +217,8 @@ def certificate_numbers(model: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
         return {"certified": False, "reason": "this model proves nothing about its fit"}
     again = certify(model, X, y)
     tol = float(model.get_params().get("tol", 0.0))
-    certified = (
-        bool(vars(model).get("converged_", proof.relative_gap <= tol)) and proof.kind != "estimate"
-    )
+    closed = bool(vars(model).get("converged_", proof.closed(tol)))
+    certified = closed and proof.kind != "estimate"
     steps = getattr(model, "history_", None) or (proof,)
     return {
         "certified": certified,
@@ -254,7 +253,7 @@ def certificate_seconds(model: Any) -> dict[str, Any]:
 def _why_not(proof: Certificate, tol: float) -> str:
     if proof.kind == "estimate":
         return "the solver's gap is an estimate, not a proof"
-    return f"the proved relative gap is {proof.relative_gap:.2g}, above the tolerance {tol:.2g}"
+    return f"what is proved, {proof.reached()}, is above the tolerance {tol:.2g}"
 
 
 def _condition(X: Any) -> dict[str, Any]:

@@ -1,0 +1,98 @@
+"""Which solver for which problem, in plain if-statements; what would work where one refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fenchel.convex.multiclass import MulticlassHinge
+from fenchel.convex.objective import Objective
+from fenchel.convex.penalty import L2, NonNegative
+from fenchel.convex.problem import Problem
+from fenchel.convex.ranking import Ranking
+from fenchel.data.design import MatrixDesign
+from fenchel.solve.augmented import AugmentedLagrangian
+from fenchel.solve.cone import Cone
+from fenchel.solve.conjugate import NewtonCG
+from fenchel.solve.coordinate import CoordinateDescent
+from fenchel.solve.descent import GradientDescent
+from fenchel.solve.multiclass_hinge import MulticlassLagrangian
+from fenchel.solve.needs import is_piecewise_linear
+from fenchel.solve.newton import Newton
+from fenchel.solve.pairwise import PairNewton
+from fenchel.solve.solver import Solver
+from fenchel.solve.wider import is_nearly_kinked
+
+
+def select(objective: Objective[Any], tol: float = 0.0) -> Solver:
+    """The first solver, by what suits the objective best, that does not refuse it; where all do,
+    the one that comes nearest."""
+    suited = list(_suited(objective, tol))
+    if not suited:
+        raise ValueError(
+            f"solver='auto' does not know {type(objective).__name__}: pass a solver made for it"
+        )
+    return next((solver for solver in suited if solver.missing(objective) is None), suited[0])
+
+
+def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
+    if isinstance(objective, Ranking):
+        yield PairNewton(goal=tol)
+    elif isinstance(objective, Problem):
+        yield _by_shape(objective, tol)
+        yield NewtonCG(goal=tol)  # several targets at once
+        # Slower, but products with the rows are all that it asks for: kernels too.
+        yield GradientDescent("accelerated", keep_path=False)
+
+
+def _by_shape(problem: Problem, tol: float) -> Solver:
+    """A kink in the loss asks for multipliers, one in the penalty for coordinates; without either
+    Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
+    if isinstance(problem.loss, MulticlassHinge):
+        return MulticlassLagrangian(goal=tol)
+    if is_piecewise_linear(problem.loss) or _is_narrow(problem):
+        return AugmentedLagrangian(goal=tol)
+    if isinstance(problem.penalty, NonNegative):
+        return Cone(goal=tol)
+    if not isinstance(problem.penalty, L2):
+        return CoordinateDescent(goal=tol)
+    design = problem.design
+    d = design.dimension
+    # Measured: where most entries are zero, products cost less than a d x d matrix from here on.
+    if isinstance(design, MatrixDesign) and design.blocks.sparse and d > 200:
+        return NewtonCG(goal=tol)
+    return Newton() if d <= 2000 else NewtonCG(goal=tol)
+
+
+def _is_narrow(problem: Problem) -> bool:
+    return problem.targets is None and is_nearly_kinked(problem)
+
+
+def solver_named(name: str, objective: Objective[Any], tol: float = 0.0) -> Solver:
+    """The solver an estimator's `solver` names; any name not listed here means the best choice."""
+    if name in ("newton", "newton-cholesky"):
+        return Newton()
+    if name == "newton-cg":
+        return NewtonCG(goal=tol)
+    if name == "gradient-descent":
+        return GradientDescent()
+    return select(objective, tol)
+
+
+def refusal(solver: Solver, objective: Objective[Any]) -> str | None:
+    """Why the solver cannot take the objective and what would work, in one sentence; None if it
+    can."""
+    reason = solver.refuses(objective)
+    if reason is None:
+        return None
+    if not isinstance(objective, Problem | Ranking):
+        return f"{reason}; pass a solver made for {type(objective).__name__}"
+    other = select(objective)
+    unmet = [need.words for need in other.needs if not need.met(objective)]
+    if not unmet:
+        return f"{reason}; {type(other).__name__} takes it"
+    if type(other) is type(solver):
+        need = solver.missing(objective)
+        hinted = need is not None and bool(need.hint)
+        return reason if hinted else f"{reason}; no other solver takes it"
+    return f"{reason}; {type(other).__name__} takes it with {' and '.join(unmet)}"
