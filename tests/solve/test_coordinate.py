@@ -224,8 +224,10 @@ def test_a_path_ends_where_a_cold_start_does(loss, kind) -> None:
         assert path.certificate.value == pytest.approx(cold.certificate.value, rel=2e-9)
         np.testing.assert_allclose(path.point[0], cold.point[0], atol=1e-3)
         start = path.state
-    assert minimise(problem, tol=1e-6, start=path.state).steps == 0
-    assert minimise(problem, tol=1e-6, start=path.point).steps == 0
+    # Polishing, left out here, takes a further step where the gap is just above 1e-15: that
+    # depends on the last bits of the products, and so on the processor.
+    assert minimise(problem, tol=1e-6, start=path.state, polish=0).steps == 0
+    assert minimise(problem, tol=1e-6, start=path.point, polish=0).steps == 0
     moved = replace(problem, penalty=ElasticNet(0.1, 0.7, positive=True))
     agrees(moved, minimise(moved, tol=1e-9, start=path.state), 1e-9)
     agrees(moved, minimise(moved, tol=1e-9, start=path.point), 1e-9)
