@@ -45,6 +45,13 @@ def prove(problem: Problem, point: Point) -> Certificate:
             if best.kind == "estimate":
                 break
             proof = replace(proof, bound=max(proof.bound, best.bound))
-            if not found.converged or best.gap <= 0.1 * proof.gap or tol <= 0.1 * SHARP:
+            if best.gap <= 0.1 * proof.gap or tol <= 0.1 * SHARP:
+                break
+            if not found.converged:
+                # Stalled at the edge of where the point lies. A bound belongs to no point: the
+                # usual way from the origin may prove more.
+                cold = minimise(problem, tol=tol).certificate
+                if cold.kind != "estimate":
+                    proof = replace(proof, bound=max(proof.bound, cold.bound))
                 break
     return proof
