@@ -14,7 +14,8 @@ _ROOMS = {
     "fenchel.data.table": ("as_blocks",),
     "fenchel.data.files": ("scan", "TableFileError"),
     "fenchel.data.moments": ("ClassMoments", "Moments"),
-    "fenchel.data.design": ("Design", "GramDesign", "MatrixDesign"),
+    "fenchel.data.design": ("Design", "MatrixDesign"),
+    "fenchel.data.kernel_design": ("GramDesign", "KernelDesign"),
     "fenchel.convex.distance": (
         "Absolute",
         "EpsilonInsensitive",

@@ -8,11 +8,13 @@ from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
 from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import KernelExpansion
 from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
+from fenchel.solve.kernel_span import KernelSpan
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.newton import Newton
 from fenchel.solve.pairwise import PairNewton
@@ -26,6 +28,8 @@ def choose(problem: Objective, tol: float = 0.0) -> Solver:
     if isinstance(problem, Ranking):
         return PairNewton(goal=tol)
     assert isinstance(problem, Problem)
+    if isinstance(problem.design, KernelExpansion):
+        return KernelSpan(choose, goal=tol)
     if isinstance(problem.loss, MulticlassHinge):
         return MulticlassLagrangian(goal=tol)
     if is_kinked(problem.loss) or is_nearly_kinked(problem):
