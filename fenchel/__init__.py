@@ -126,7 +126,11 @@ _ROOMS = {
     "fenchel.app.modelfile.read": ("load", "open_model"),
     "fenchel.app.report.python": ("report",),
 }
-_PARTS = ("show", "testing")
+_PARTS = {
+    "kernels": "fenchel.geometry.kernel",
+    "show": "fenchel.show",
+    "testing": "fenchel.testing",
+}
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -134,7 +138,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
-        return import_module(f"fenchel.{name}")
+        return import_module(_PARTS[name])
     if name not in _HOME:
         raise AttributeError(f"module 'fenchel' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

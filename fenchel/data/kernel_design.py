@@ -44,7 +44,8 @@ NEAR_LARGEST = 0.01
 
 
 class Kernel(Protocol):
-    """A symmetric function k of two rows; rows are whatever it takes: numbers, row numbers, text."""
+    """A symmetric function k of two rows, which are whatever it takes: numbers, text, numbers of
+    rows."""
 
     @property
     def is_psd(self) -> bool:
@@ -144,10 +145,11 @@ class KernelExpansion(Design):
             room = 0.5 * free_memory() if memory is None else memory
             L, pivots = pivoted_cholesky(self.diagonal(), self.columns, room)
             probe = np.random.default_rng(0).choice([-1.0, 1.0], self.n_rows)
-            # ‖(K - LL')v‖ ≤ n^1.5 times the largest remaining pivot for a semi-definite K.
+            # For a semi-definite K no entry of K - LL' exceeds the largest remaining pivot, n ε
+            # max K, so that no entry of (K - LL')v exceeds n² ε max K; and there is rounding in K.
             error = float(np.abs(self.product(probe) - L @ (L.T @ probe)).max())
             size = float(self.diagonal().max(initial=0.0))
-            if not error <= 16.0 * EPS * self.n_rows**2.5 * size:
+            if not error <= 16.0 * EPS * (self.n_rows + 16.0) ** 2 * size:
                 raise ValueError(
                     "the kernel is not positive semi-definite on these rows (or not symmetric), so "
                     "the problem is not convex: choose a kernel that is"

@@ -94,15 +94,13 @@ def insert(
 def nearest_directly(
     X: NDArray[Any],
     columns: NDArray[np.float64],
-    first: int,
     tile: int,
     values: NDArray[np.float64],
     numbers: NDArray[np.int64],
 ) -> None:
     """The k nearest of m points to each row, all distances made directly; d ≤ LANES.
 
-    columns (d, m): the points; first: the number of the first of them; values, numbers (n, k):
-    what is known so far, and the answer.
+    columns (d, m): the points; values, numbers (n, k): inf and -1, or what is known so far.
     """
     m = columns.shape[1]
     buffer = np.empty(tile, np.float64)
@@ -118,7 +116,7 @@ def nearest_directly(
                 if lowest(part) <= near[k - 1]:
                     for j in range(part.size):
                         if part[j] <= near[k - 1]:
-                            insert(part[j], first + lo + start + j, near, which)
+                            insert(part[j], lo + start + j, near, which)
 
 
 @njit(**_settings)
@@ -181,7 +179,6 @@ def nearest_by_products(
     norms: NDArray[Any],
     slack: float,
     limit: float,
-    first: int,
     tile_rows: int,
     tile_points: int,
     values: NDArray[np.float64],
@@ -219,7 +216,7 @@ def nearest_by_products(
                 base = squares[i] * (1.0 - slack) - tiny
                 if not squares[i] <= limit:
                     for j in range(width):
-                        insert(squared_distance(x, P[lo + j], lanes), first + lo + j, near, which)
+                        insert(squared_distance(x, P[lo + j], lanes), lo + j, near, which)
                     exact += width
                     continue
                 g = G[i]
@@ -241,9 +238,7 @@ def nearest_by_products(
                     for q in range(k):
                         j = seeded[q]
                         if j >= 0:
-                            insert(
-                                squared_distance(x, P[lo + j], lanes), first + lo + j, near, which
-                            )
+                            insert(squared_distance(x, P[lo + j], lanes), lo + j, near, which)
                             g[j] = np.inf
                             exact += 1
                 t = near[k - 1] * scale * scale - base
@@ -251,11 +246,12 @@ def nearest_by_products(
                 for b in range(blocks):
                     if lows[b] <= top:
                         for j in range(b * BLOCK, min((b + 1) * BLOCK, width)):
-                            if g[j] + tile_norms[j] <= top:
+                            # Infinite: has been compared already.
+                            if g[j] + tile_norms[j] <= top and g[j] < np.inf:
                                 exact += 1
                                 insert(
                                     squared_distance(x, P[lo + j], lanes),
-                                    first + lo + j,
+                                    lo + j,
                                     near,
                                     which,
                                 )

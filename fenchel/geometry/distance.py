@@ -11,7 +11,7 @@ by it alone, so that they do not depend on tiles, threads, layout or the order o
 roundoff u (2⁻²⁴ or 2⁻⁵³; U = 2⁻⁵³), and N = ‖x̂‖² + ‖ĉ‖² ≥ (‖x̂‖ + ‖ĉ‖)²/2, the errors of
 ‖x̂‖² - 2 x̂·ĉ + ‖ĉ‖² against the scaled d² are at most
 
-    9 u N                  the shift and the storage: each entry of x̂ and ĉ is off by 2.1 u of itself
+    9 u N                  the shift and the storage: entries of x̂ and ĉ are off by 2.1 u
     1.01 d u N             the product, in any order of summation, for d u ≤ 0.01
     3.1 u N                ‖ĉ‖² stored, one addition
     d U N                  the norms, summed in float64

@@ -26,8 +26,7 @@ from fenchel.geometry.distance import LANES, Points, rows_in_order, squared_dist
 
 Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
-# Ranges begin at multiples of the tiles' height, so that sums over tiles are the same for any number
-# of threads.
+# Ranges begin at multiples of the tiles' height: sums are the same for any number of threads.
 GRID = TILE_ROWS
 # Rows that have to be converted first are converted so many bytes at a time.
 CHUNK_BYTES = 2**24
