@@ -32,15 +32,12 @@ from fenchel.data.blocks import (
     thread_count,
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
+from fenchel.data.pivoted_cholesky import pivoted_cholesky
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
 TILE_ROWS, TILE_POINTS = 256, 512
-# Pivots of a factor chosen at once: products of that width run at the full rate of the machine.
-PIVOTS = 128
-# A pivot this far below the largest remaining one waits for a later round.
-NEAR_LARGEST = 0.01
 
 
 class Kernel(Protocol):
@@ -117,19 +114,15 @@ class KernelExpansion(Design):
         return np.asarray(of_row(self.sides[0], self._product(point[0]) + point[1]))
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
-        scores = [self._product(w) + b for w, b in points]
-        r, sums = rows(*self._with_scores(scores))
-        return Totals(r, r.sum(0), *sums)
-
-    def _with_scores(self, scores: list[Floats]) -> tuple[Array, list[Array], Floats | None]:
         y, s = self.sides
-        return y, scores, s
+        r, sums = rows(y, [self._product(w) + b for w, b in points], s)
+        return Totals(r, r.sum(0), *sums)
 
     def _product(self, v: Floats) -> Floats:
         """K v; the last few are kept, since a value, its norm and its proof ask for the same."""
         known: list[tuple[Floats, Floats]] = self._memo["products"]
         for u, Ku in list(known):
-            if u.shape == v.shape and np.array_equal(u, v):
+            if np.array_equal(u, v):
                 return Ku
         Kv = self.product(np.asarray(v, np.float64)) if np.any(v) else np.zeros(v.shape)
         known.append((np.array(v), Kv))
@@ -325,66 +318,6 @@ def gram_matrix(kernel: Kernel, A: Any) -> Floats:
         for _ in ordered(fill, range(0, n, TILE_ROWS), workers):
             pass
     return K
-
-
-def pivoted_cholesky(
-    diagonal: Floats, columns: Callable[[NDArray[np.int64]], Floats], memory: float = np.inf
-) -> tuple[Floats, NDArray[np.int64]]:
-    """K = LL' to rounding, L (n, r), for a positive semi-definite K of numerical rank r.
-
-    Pivots are taken up to PIVOTS at a time, those of the largest remaining diagonal, as long as it
-    exceeds n ε max K; row number pivots[i] of L is zero to the right of column i. Time n r² (n³/3
-    for r = n), and r columns of K.
-
-    Reference: Higham, Accuracy and Stability of Numerical Algorithms (2002), section 10.3; Epperly,
-    Tropp and Webber, Embrace rejection, arXiv:2410.03969 (2024), for pivots in blocks.
-    """
-    n = len(diagonal)
-    left = diagonal.astype(np.float64)
-    least = n * EPS * float(left.max(initial=0.0))
-    L, rank = np.zeros((n, min(n, 2 * PIVOTS))), 0
-    rest, pivots = np.arange(n), np.zeros(0, np.int64)
-    while len(rest):
-        here = left[rest]
-        largest = float(here.max())
-        if not largest > least:
-            break
-        count = min(PIVOTS, len(rest))
-        some = np.argpartition(-here, count - 1)[:count]
-        some = np.sort(some[here[some] > NEAR_LARGEST * largest])
-        block = rest[some]
-        R = columns(block)[rest]
-        R -= L[rest, :rank] @ L[block, :rank].T
-        factor, order, found, _ = linalg.lapack.dpstrf(
-            np.asfortranarray(R[some]), tol=max(least, NEAR_LARGEST * largest), lower=1
-        )
-        if found == 0:  # rounding has left less than the diagonal says
-            left[block] = 0.0
-            continue
-        order = order[:found] - 1
-        if rank + found > L.shape[1]:
-            width = min(n, max(2 * L.shape[1], rank + found))
-            if 8.0 * n * width > memory:
-                width = rank + found
-            if 8.0 * n * width > memory:
-                raise MemoryError(
-                    f"coordinates of a kernel of rank above {rank} on {n} rows need at least "
-                    f"{8.0 * n * width / 2**30:.3g} GiB and {memory / 2**30:.3g} are allowed: use "
-                    "fewer rows, a wider kernel or landmarks"
-                )
-            L = np.concatenate([L, np.zeros((n, width - L.shape[1]))], axis=1)
-        lower = np.tril(factor[:found, :found])
-        new = linalg.solve_triangular(lower, R[:, order].T, lower=True, check_finite=False).T
-        L[rest, rank : rank + found] = new
-        L[block[order], rank : rank + found] = lower
-        left[rest] -= np.einsum("ij,ij->i", new, new)
-        left[block[order]] = 0.0
-        pivots = np.concatenate([pivots, block[order]])
-        rank += found
-        keep = np.ones(len(rest), bool)
-        keep[some[order]] = False
-        rest = rest[keep]
-    return np.ascontiguousarray(L[:, :rank]), pivots
 
 
 @final

@@ -50,8 +50,11 @@ class KernelSpan(Solver):
     def refuses(self, problem: Problem) -> str | None:
         if not isinstance(problem.design, KernelExpansion):
             return "KernelSpan needs a kernel design: the rows of a table have coordinates already"
-        if not isinstance(problem.penalty, L2):
-            return f"a kernel problem needs the L2 penalty or none, not {problem.penalty}"
+        if not (isinstance(problem.penalty, L2) and problem.penalty.lam > 0.0):
+            # Without it the kernel's functions fit any target, and the dual has one point.
+            return f"a kernel problem needs the L2 penalty with lam > 0, not {problem.penalty}"
+        if problem.targets is not None:
+            return "a kernel problem takes one target at a time: fit each column of y by itself"
         return None
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
@@ -99,16 +102,11 @@ def _mapped(problem: Problem, memory: SpanMemory) -> State:
             return loss.gradient(y, z)
 
         theta = memory.problem.design.each(inner.point, gradient)
-    lam = problem.penalty.lam if isinstance(problem.penalty, L2) else 0.0
-    near = None
-    if lam > 0.0:
-        s = coordinates.design.weights() / coordinates.design.weight
-        near = -(theta * (s if theta.ndim == 1 else s[:, None])) / lam
+    assert isinstance(problem.penalty, L2)
+    s = coordinates.design.weights() / coordinates.design.weight
+    near = -(theta * (s if theta.ndim == 1 else s[:, None])) / problem.penalty.lam
     point = coordinates.coefficients(w, near), b
     left = inner.decrement
-    if inner.theta is None and lam > 0.0:
+    if inner.theta is None:
         left = memory.problem.slack(inner.point, inner.seen)
-    if problem.targets is not None:  # a proof takes no dual point of several targets
-        seen = problem.evaluate(point, exact=True)
-        return State(point, seen, left, inner.stuck, memory)
     return State(point, inner.seen, left, inner.stuck, memory, theta)
