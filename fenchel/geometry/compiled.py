@@ -12,8 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fenchel.geometry.distance import LANES
+from fenchel.geometry.distance import LANES, Products
 
+Rows = NDArray[Any]  # float32 or float64
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 # Without `fastmath`: a squared distance is one fixed sequence of float64 operations, the same on
 # every machine. The minimum of a block alone may assume that nothing is NaN, so that it vectorises:
 # rows are checked when they come in.
@@ -22,7 +25,7 @@ BLOCK = 32  # values whose minimum is taken at once: two vectors of sixteen floa
 
 
 @njit(**_settings)
-def squared_distance(x: NDArray[Any], c: NDArray[Any], lanes: NDArray[np.float64]) -> float:
+def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
     """Σ (xₗ - cₗ)² in float64, by the lanes of `distance`."""
     d, width = x.size, lanes.size
     whole = d - d % width
@@ -43,9 +46,7 @@ def squared_distance(x: NDArray[Any], c: NDArray[Any], lanes: NDArray[np.float64
 
 
 @njit(**_settings)
-def distances_to(
-    x: NDArray[Any], columns: NDArray[np.float64], lo: int, out: NDArray[np.float64]
-) -> None:
+def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
     """out[j] = Σₗ (xₗ - columns[l, lo + j])², for at most LANES coordinates: then the lanes are
     one coordinate each, and their sum is taken in order."""
     out[:] = 0.0
@@ -58,7 +59,7 @@ def distances_to(
 
 
 @njit(**_settings, fastmath={"nnan", "nsz"})
-def lowest_sum(g: NDArray[Any], n: NDArray[Any]) -> Any:
+def lowest_sum(g: Rows, n: Rows) -> Any:
     """min gⱼ + nⱼ."""
     low = g[0] + n[0]
     for j in range(g.size):
@@ -68,7 +69,7 @@ def lowest_sum(g: NDArray[Any], n: NDArray[Any]) -> Any:
 
 
 @njit(**_settings, fastmath={"nnan", "nsz"})
-def lowest(g: NDArray[Any]) -> Any:
+def lowest(g: Rows) -> Any:
     """min gⱼ."""
     low = g[0]
     for j in range(g.size):
@@ -77,9 +78,7 @@ def lowest(g: NDArray[Any]) -> Any:
 
 
 @njit(**_settings)
-def insert(
-    value: float, number: int, values: NDArray[np.float64], numbers: NDArray[np.int64]
-) -> None:
+def insert(value: float, number: int, values: Floats, numbers: Integers) -> None:
     """Keep the smallest (value, number), in order."""
     p = values.size - 1
     if not (value < values[p] or (value == values[p] and number < numbers[p])):
@@ -91,12 +90,24 @@ def insert(
 
 
 @njit(**_settings)
+def compare(
+    x: Rows, P: Rows, lo: int, hi: int, lanes: Floats, values: Floats, numbers: Integers
+) -> None:
+    """Make the distances of points lo to hi - 1, and keep those among the smallest."""
+    for j in range(lo, hi):
+        insert(squared_distance(x, P[j], lanes), j, values, numbers)
+
+
+@njit(**_settings)
+def threshold(square: float, base: float, points: Products) -> float:
+    """What a bound without its row's part must exceed to exclude a point, rounded upward."""
+    t = square * points.scale * points.scale - base
+    return t + abs(t) * points.eps + points.tiny
+
+
+@njit(**_settings)
 def nearest_directly(
-    X: NDArray[Any],
-    columns: NDArray[np.float64],
-    tile: int,
-    values: NDArray[np.float64],
-    numbers: NDArray[np.int64],
+    X: Rows, columns: Floats, tile: int, values: Floats, numbers: Integers
 ) -> None:
     """The k nearest of m points to each row, all distances made directly; d ≤ LANES.
 
@@ -120,13 +131,7 @@ def nearest_directly(
 
 
 @njit(**_settings)
-def count_directly(
-    X: NDArray[Any],
-    columns: NDArray[np.float64],
-    square: float,
-    tile: int,
-    counts: NDArray[np.int64],
-) -> None:
+def count_directly(X: Rows, columns: Floats, square: float, tile: int, counts: Integers) -> None:
     """Add the number of points with a squared distance of at most `square`; d ≤ LANES."""
     m = columns.shape[1]
     buffer = np.empty(tile, np.float64)
@@ -134,28 +139,21 @@ def count_directly(
         out = buffer[: min(tile, m - lo)]
         for i in range(X.shape[0]):
             distances_to(X[i], columns, lo, out)
-            found = 0
+            found = np.int64(0)
             for j in range(out.size):
                 found += np.int64(out[j] <= square)
             counts[i] += found
 
 
 @njit(**_settings)
-def fill_directly(X: NDArray[Any], columns: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def fill_directly(X: Rows, columns: Floats, out: Floats) -> None:
     """All squared distances; d ≤ LANES."""
     for i in range(X.shape[0]):
         distances_to(X[i], columns, 0, out[i])
 
 
 @njit(**_settings)
-def centred(
-    X: NDArray[Any],
-    lo: int,
-    centre: NDArray[np.float64],
-    scale: float,
-    out: NDArray[Any],
-    squares: NDArray[np.float64],
-) -> None:
+def centred(X: Rows, lo: int, centre: Floats, scale: float, out: Rows, squares: Floats) -> None:
     """scale (xᵢ - centre) in the type of `out`, and its squared norm."""
     work = out.dtype.type
     for i in range(out.shape[0]):
@@ -171,26 +169,12 @@ def centred(
 
 @njit(**_settings)
 def nearest_by_products(
-    X: NDArray[Any],
-    P: NDArray[Any],
-    centre: NDArray[np.float64],
-    scale: float,
-    doubled: NDArray[Any],
-    norms: NDArray[Any],
-    slack: float,
-    limit: float,
-    tile_rows: int,
-    tile_points: int,
-    values: NDArray[np.float64],
-    numbers: NDArray[np.int64],
+    X: Rows, points: Products, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
 ) -> int:
-    """The k nearest of the points P to each row: a product for a lower bound of every distance, and
-    the distance itself where the bound does not exclude the point. Returns how many those were.
-
-    doubled: -2 scale (P - centre); norms: lower bounds of the squared norms of scale (P - centre);
-    slack: δ of `distance`; limit: the squared norm of a row beyond which products may overflow.
-    """
-    work = doubled.dtype.type
+    """The k nearest points to each row: a product for a lower bound of every distance, and the
+    distance itself where the bound does not exclude the point. Returns how many those were."""
+    P, doubled, norms, slack = points.rows, points.doubled, points.norms, points.slack
+    limit, work = points.limit, doubled.dtype.type
     (n, d), m, k = X.shape, P.shape[0], values.shape[1]
     rows_buffer = np.empty(tile_rows * d, doubled.dtype)
     products_buffer = np.empty(tile_rows * tile_points, doubled.dtype)
@@ -198,13 +182,11 @@ def nearest_by_products(
     lows = np.empty(tile_points // BLOCK + 1, doubled.dtype)
     seeds, seeded = np.empty(k, np.float64), np.empty(k, np.int64)
     lanes = np.empty(LANES, np.float64)
-    eps = np.float64(np.finfo(doubled.dtype).eps)
-    tiny = np.float64(np.finfo(doubled.dtype).tiny) * (4 * d + 16)
     exact = 0
     for row in range(0, n, tile_rows):
         height = min(tile_rows, n - row)
         Z = rows_buffer[: height * d].reshape(height, d)
-        centred(X, row, centre, scale, Z, squares)
+        centred(X, row, points.centre, points.scale, Z, squares)
         for lo in range(0, m, tile_points):
             width = min(tile_points, m - lo)
             G = products_buffer[: height * width].reshape(height, width)
@@ -213,10 +195,9 @@ def nearest_by_products(
             blocks = (width + BLOCK - 1) // BLOCK
             for i in range(height):
                 x, near, which = X[row + i], values[row + i], numbers[row + i]
-                base = squares[i] * (1.0 - slack) - tiny
+                base = squares[i] * (1.0 - slack) - points.tiny
                 if not squares[i] <= limit:
-                    for j in range(width):
-                        insert(squared_distance(x, P[lo + j], lanes), lo + j, near, which)
+                    compare(x, P, lo, lo + width, lanes, near, which)
                     exact += width
                     continue
                 g = G[i]
@@ -238,58 +219,104 @@ def nearest_by_products(
                     for q in range(k):
                         j = seeded[q]
                         if j >= 0:
-                            insert(squared_distance(x, P[lo + j], lanes), lo + j, near, which)
+                            compare(x, P, lo + j, lo + j + 1, lanes, near, which)
                             g[j] = np.inf
                             exact += 1
-                t = near[k - 1] * scale * scale - base
-                top = work(t + abs(t) * eps + tiny)
+                top = work(threshold(near[k - 1], base, points))
                 for b in range(blocks):
                     if lows[b] <= top:
                         for j in range(b * BLOCK, min((b + 1) * BLOCK, width)):
                             # Infinite: has been compared already.
                             if g[j] + tile_norms[j] <= top and g[j] < np.inf:
                                 exact += 1
-                                insert(
-                                    squared_distance(x, P[lo + j], lanes),
-                                    lo + j,
-                                    near,
-                                    which,
-                                )
-                                t = near[k - 1] * scale * scale - base
-                                top = work(t + abs(t) * eps + tiny)
+                                compare(x, P, lo + j, lo + j + 1, lanes, near, which)
+                                top = work(threshold(near[k - 1], base, points))
+    return exact
+
+
+@njit(**_settings)
+def two_lowest(g: Rows, n: Any, j: Any, low: Rows, next_low: Rows, at: Rows) -> None:
+    """Take gᵢ + n, the bound of point j, into the two lowest of every row i."""
+    for i in range(g.size):
+        v, old = g[i] + n, low[i]
+        worse = old if v < old else v
+        low[i] = v if v < old else old
+        at[i] = j if v < old else at[i]
+        next_low[i] = worse if worse < next_low[i] else next_low[i]
+
+
+@njit(**_settings)
+def nearest_one_by_products(
+    X: Rows, points: Products, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
+) -> int:
+    """`nearest_by_products` for k = 1: products lie with the rows side by side, so that the two
+    lowest bounds of all rows are found without a comparison within a row. Where the second exceeds
+    the distance of the first, that is the nearest.
+    """
+    P, doubled, norms, slack = points.rows, points.doubled, points.norms, points.slack
+    limit, work = points.limit, doubled.dtype.type
+    (n, d), m = X.shape, P.shape[0]
+    rows_buffer = np.empty(tile_rows * d, doubled.dtype)
+    products_buffer = np.empty(tile_rows * tile_points, doubled.dtype)
+    squares = np.empty(tile_rows, np.float64)
+    lows, next_lows = np.empty(tile_rows, doubled.dtype), np.empty(tile_rows, doubled.dtype)
+    places = np.empty(tile_rows, doubled.dtype)  # whole numbers below 2²⁴, in the lanes of a bound
+    lanes = np.empty(LANES, np.float64)
+    exact = 0
+    for row in range(0, n, tile_rows):
+        height = min(tile_rows, n - row)
+        Z = rows_buffer[: height * d].reshape(height, d)
+        centred(X, row, points.centre, points.scale, Z, squares)
+        low, next_low, at = lows[:height], next_lows[:height], places[:height]
+        for lo in range(0, m, tile_points):
+            width = min(tile_points, m - lo)
+            G = products_buffer[: width * height].reshape(width, height)
+            np.dot(doubled[lo : lo + width], Z.T, G)
+            low[:], next_low[:], at[:] = np.inf, np.inf, 0.0
+            for j in range(width):
+                two_lowest(G[j], norms[lo + j], work(j), low, next_low, at)
+            for i in range(height):
+                x, near, which = X[row + i], values[row + i], numbers[row + i]
+                if not squares[i] <= limit:
+                    compare(x, P, lo, lo + width, lanes, near, which)
+                    exact += width
+                    continue
+                base = squares[i] * (1.0 - slack) - points.tiny
+                top = work(threshold(near[0], base, points))
+                if low[i] > top:
+                    continue
+                first = np.int64(at[i])
+                exact += 1
+                compare(x, P, lo + first, lo + first + 1, lanes, near, which)
+                top = work(threshold(near[0], base, points))
+                if next_low[i] > top:
+                    continue
+                for j in range(width):
+                    if j != first and G[j, i] + norms[lo + j] <= top:
+                        exact += 1
+                        compare(x, P, lo + j, lo + j + 1, lanes, near, which)
+                        top = work(threshold(near[0], base, points))
     return exact
 
 
 @njit(**_settings)
 def count_by_products(
-    X: NDArray[Any],
-    P: NDArray[Any],
-    centre: NDArray[np.float64],
-    scale: float,
-    doubled: NDArray[Any],
-    norms: NDArray[Any],
-    slack: float,
-    limit: float,
-    square: float,
-    tile_rows: int,
-    tile_points: int,
-    counts: NDArray[np.int64],
+    X: Rows, points: Products, square: float, tile_rows: int, tile_points: int, counts: Integers
 ) -> int:
     """Add the number of points with a squared distance of at most `square`: by two bounds, and by
     the distance itself between them. Returns how many distances were made."""
-    work = doubled.dtype.type
+    P, doubled, norms, slack = points.rows, points.doubled, points.norms, points.slack
+    limit, work = points.limit, doubled.dtype.type
     (n, d), m = X.shape, P.shape[0]
     rows_buffer = np.empty(tile_rows * d, doubled.dtype)
     products_buffer = np.empty(tile_rows * tile_points, doubled.dtype)
     squares = np.empty(tile_rows, np.float64)
     lanes = np.empty(LANES, np.float64)
-    eps = np.float64(np.finfo(doubled.dtype).eps)
-    tiny = np.float64(np.finfo(doubled.dtype).tiny) * (4 * d + 16)
     exact = 0
     for row in range(0, n, tile_rows):
         height = min(tile_rows, n - row)
         Z = rows_buffer[: height * d].reshape(height, d)
-        centred(X, row, centre, scale, Z, squares)
+        centred(X, row, points.centre, points.scale, Z, squares)
         for lo in range(0, m, tile_points):
             width = min(tile_points, m - lo)
             G = products_buffer[: height * width].reshape(height, width)
@@ -299,19 +326,20 @@ def count_by_products(
             for j in range(width):
                 largest = max(largest, np.float64(tile_norms[j]))
             for i in range(height):
-                x, found = X[row + i], 0
+                x, found = X[row + i], np.int64(0)
                 if not squares[i] <= limit:
                     for j in range(width):
                         found += np.int64(squared_distance(x, P[lo + j], lanes) <= square)
                     exact += width
                     counts[row + i] += found
                     continue
-                t = square * scale * scale - squares[i] * (1.0 - slack) + tiny
-                high = work(t + abs(t) * eps + tiny)
+                base = squares[i] * (1.0 - slack) - points.tiny
+                high = work(threshold(square, base, points))
                 # A lower bound of a squared distance is at most twice δ(‖x‖² + ‖p‖²) below it.
-                t -= 2.5 * slack * (squares[i] + largest) + 4.0 * tiny
-                low = work(t - abs(t) * eps - tiny)
-                g, within = G[i], 0
+                t = square * points.scale * points.scale - base
+                t -= 2.5 * slack * (squares[i] + largest) + 4.0 * points.tiny
+                low = work(t - abs(t) * points.eps - points.tiny)
+                g, within = G[i], np.int64(0)
                 for j in range(width):
                     v = g[j] + tile_norms[j]
                     found += np.int64(v <= low)
@@ -328,18 +356,13 @@ def count_by_products(
 
 @njit(**_settings)
 def refine(
-    X: NDArray[np.float64],
-    P: NDArray[np.float64],
-    row_squares: NDArray[np.float64],
-    point_squares: NDArray[np.float64],
-    share: float,
-    out: NDArray[np.float64],
+    X: Floats, P: Floats, row_squares: Floats, point_squares: Floats, share: float, out: Floats
 ) -> None:
     """out + ‖xᵢ‖² + ‖pⱼ‖² for out = -2 xᵢ·pⱼ; made directly where that is at most a share of
     ‖xᵢ‖² + ‖pⱼ‖², since the difference has then lost digits, or where it has overflowed."""
     lanes = np.empty(LANES, np.float64)
     for i in range(out.shape[0]):
-        g, a, lost = out[i], row_squares[i], 0
+        g, a, lost = out[i], row_squares[i], np.int64(0)
         for j in range(g.size):
             total = a + point_squares[j]
             g[j] += total

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,21 +64,36 @@ def bound_factor(d: int, dtype: Any) -> float:
     return (1.02 * d + 20.0) * unit_roundoff(dtype) + (2.0 * d + 60.0) * 2.0**-53
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
-    """Points prepared for many rows: themselves, and what products with them need.
+class Products(NamedTuple):
+    """What compiled loops need to bound distances by products.
 
-    rows: as they are; columns: transposed in float64, where there are few coordinates; doubled:
-    -2 scale (p - centre) in the type of the products; norms: (1-δ)‖scale (p - centre)‖².
+    doubled: -2 scale (p - centre) in the type of the products; norms: (1-δ)‖scale (p - centre)‖²;
+    slack: δ; limit: the squared norm of a scaled row beyond which products may overflow; eps, tiny:
+    of that type; tiny times the number of terms that may underflow.
     """
 
     rows: NDArray[Any]
     centre: Floats
     scale: float
-    columns: Floats = field(repr=False)
-    doubled: NDArray[Any] = field(repr=False)
-    norms: NDArray[Any] = field(repr=False)
+    doubled: NDArray[Any]
+    norms: NDArray[Any]
+    slack: float
     limit: float
+    eps: float
+    tiny: float
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points prepared for many rows.
+
+    columns: transposed in float64, where there are at most LANES coordinates; products: where there
+    are more.
+    """
+
+    rows: NDArray[Any]
+    columns: Floats | None = field(repr=False)
+    products: Products | None = field(repr=False)
 
     @classmethod
     def of(cls, points: Array, dtype: Any = np.float32) -> Points:
@@ -93,37 +108,29 @@ class Points:
                 f"points hold NaN or values as large as {size:.2g}, whose squares overflow: "
                 "rescale the columns"
             )
-        d = rows.shape[1]
-        if d * unit_roundoff(dtype) > 0.01:
-            dtype = np.float64
-        nothing = np.zeros((0, d))
-        if d <= LANES:
-            columns = np.ascontiguousarray(rows.T, dtype=np.float64)
-            return cls(rows, np.zeros(d), 1.0, columns, nothing, nothing[:, 0], -1.0)
-        centre = rows.mean(axis=0, dtype=np.float64)
-        moved = rows - centre
-        largest = math.sqrt(float(np.einsum("ij,ij->i", moved, moved).max()))
-        usable = SMALLEST < largest < LARGEST
-        scale = 2.0 ** -math.ceil(math.log2(largest)) if usable else 1.0
-        stored = (moved * scale).astype(dtype)
-        wide = stored.astype(np.float64)
-        squares = np.einsum("ij,ij->i", wide, wide) * (1.0 - bound_factor(d, dtype))
-        # A row further away than this many times the extent of the points is compared directly.
-        limit = 0.0 if not usable else 1e30 if dtype == np.float32 else 1e200
-        return cls(
-            rows,
-            centre,
-            scale,
-            np.zeros((d, 0)),
-            stored * stored.dtype.type(-2.0),
-            squares.astype(dtype),
-            limit if usable else -1.0,
-        )
+        if rows.shape[1] <= LANES:
+            return cls(rows, np.ascontiguousarray(rows.T, dtype=np.float64), None)
+        return cls(rows, None, _products(rows, np.dtype(dtype)))
 
-    @property
-    def slack(self) -> float:
-        """δ of the module's bound."""
-        return bound_factor(self.rows.shape[1], self.doubled.dtype)
+
+def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Products:
+    d = rows.shape[1]
+    if d * unit_roundoff(dtype) > 0.01:  # the bound asks for it
+        dtype = np.dtype(np.float64)
+    centre = rows.mean(axis=0, dtype=np.float64)
+    moved = rows - centre
+    largest = math.sqrt(float(np.einsum("ij,ij->i", moved, moved).max()))
+    usable = SMALLEST < largest < LARGEST
+    scale = 2.0 ** -math.ceil(math.log2(largest)) if usable else 1.0
+    stored = (moved * scale).astype(dtype)
+    wide = stored.astype(np.float64)
+    slack = bound_factor(d, dtype)
+    norms = np.einsum("ij,ij->i", wide, wide) * (1.0 - slack)
+    # Points without extent: every row is compared directly, as is one that is this far from them.
+    limit = -1.0 if not usable else 1e30 if dtype == np.float32 else 1e200
+    doubled, kind = stored * dtype.type(-2.0), np.finfo(dtype)
+    small = float(kind.eps), float(kind.tiny) * (4 * d + 16)
+    return Products(rows, centre, scale, doubled, norms.astype(dtype), slack, limit, *small)
 
 
 def squared_distances(A: Array, B: Array) -> Floats:

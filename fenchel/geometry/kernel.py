@@ -253,7 +253,7 @@ class Precomputed(KernelFunction):
             raise ValueError(f"row {i}, column {j} of the precomputed kernel is {K[i, j]}")
         wrong = np.abs(K - K.T)
         if len(K) and wrong.max() > 64.0 * EPS * np.abs(K).max():
-            i, j = np.unravel_index(int(wrong.argmax()), K.shape)
+            i, j = divmod(int(wrong.argmax()), len(K))
             raise ValueError(
                 f"the precomputed kernel is not symmetric: row {i}, column {j} is {K[i, j]:.6g} "
                 f"and row {j}, column {i} is {K[j, i]:.6g}; pass (K + K') / 2"
@@ -261,7 +261,7 @@ class Precomputed(KernelFunction):
         object.__setattr__(self, "K", K)
 
     @cached_property
-    def is_psd(self) -> bool:  # type: ignore[override]
+    def is_psd(self) -> bool:
         """Whether K + n ε max|K| has a Cholesky factor: O(n³/3), once."""
         slack = 8.0 * len(self.K) * EPS * float(np.abs(self.K).max(initial=0.0))
         if slack == 0.0:

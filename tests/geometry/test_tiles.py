@@ -198,7 +198,7 @@ def test_the_bound_is_below_every_distance(d, dtype):
     for spread in shapes:
         P = spread * rng.normal(size=(50, d))
         X = np.concatenate([P + 1e-6 * np.abs(P) * rng.normal(size=P.shape), P[::-1]])
-        ready = Points.of(P, dtype)
+        ready = Points.of(P, dtype).products
         Z = ((X - ready.centre) * ready.scale).astype(ready.doubled.dtype)
         base = (Z.astype(np.float64) ** 2).sum(axis=1) * (1.0 - ready.slack)
         below = base[:, None] + (Z @ ready.doubled.T + ready.norms).astype(np.float64)
