@@ -33,8 +33,8 @@ CHUNK_BYTES = 2**24
 # A range takes about a second at the 1e10 operations a second of a slow core: Ctrl-C waits no
 # longer than that.
 RANGE_WORK = 1e10
-# A distance takes as long as 32 products in float32 (0.7 and 0.022 ns a coordinate): where more than
-# that share of pairs is undecided, products in float64, twice as long, are worth their time.
+# A distance takes as long as 32 products in float32 (0.7 and 0.022 ns a coordinate): where a larger
+# share of pairs is undecided, products in float64, twice as long, are worth their time.
 DEAR = 32
 
 
