@@ -43,7 +43,8 @@ def nearest(X: Array, Q: Array, k: int) -> tuple[NDArray[np.int64], Floats]:
     ([[1, 3, 0]], [[0.25, 0.25, 2.25]])
     """
     every = Nearest(k)
-    if tree_pays(*X.shape, k) and X.shape[1] == Q.shape[1]:
+    m, d = X.shape
+    if tree_pays(m, d, k) and d == Q.shape[1]:
         return _by_tree(rows_in_order(X), rows_in_order(Q), k)
     return fold_pairs(Q, X, every)
 
@@ -58,7 +59,7 @@ def _by_tree(X: NDArray[Any], Q: NDArray[Any], k: int) -> tuple[NDArray[np.int64
 
     from fenchel.geometry.compiled import nearest_among
 
-    if not max(np.abs(X).max(), np.abs(Q).max(initial=0.0)) < 1e140:
+    if not all(np.abs(rows).max(initial=0.0) < 1e140 for rows in (X, Q)):
         return fold_pairs(Q, X, Nearest(k))  # which says where squares overflow
     # Splitting at the middle of a box and not at the median builds faster, and many equal
     # coordinates do no harm.
