@@ -59,7 +59,7 @@ def _by_tree(X: NDArray[Any], Q: NDArray[Any], k: int) -> tuple[NDArray[np.int64
 
     from fenchel.geometry.compiled import nearest_among
 
-    if not all(np.abs(rows).max(initial=0.0) < 1e140 for rows in (X, Q)):
+    if not all(float(np.abs(rows).max(initial=0.0)) < 1e140 for rows in (X, Q)):
         return fold_pairs(Q, X, Nearest(k))  # which says where squares overflow
     # Splitting at the middle of a box and not at the median builds faster, and many equal
     # coordinates do no harm.

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, final
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,6 +251,55 @@ def refuse_lost(lost: NDArray[np.bool_]) -> None:
         )
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class PairFold(Generic[Answer]):
+    """A fold with its points prepared, for rows that come in several parts: a function of rows, as
+    a pass over blocks takes it. Rows are taken in `dtype`, the type of the points."""
+
+    fold: Fold[Answer]
+    points: Array = field(repr=False)
+    ready: Any = field(repr=False)
+    dtype: Any
+    tile: Tile = Tile()
+
+    @classmethod
+    def of(cls, points: Array, fold: Fold[Answer], dtype: Any, tile: Tile | None) -> Self:
+        """dtype: of the rows; a compiled loop is made for one type of both."""
+        if not points.shape[0]:
+            raise ValueError("points must have at least one row")
+        if dtype != np.float32 or points.dtype != np.float32:
+            dtype, points = np.float64, points.astype(np.float64, copy=False)
+        return cls(fold, points, fold.prepare(points), dtype, Tile() if tile is None else tile)
+
+    def __call__(self, rows: Array) -> Answer:
+        n, d = rows.shape
+        m = self.points.shape[0]
+        if self.points.shape[1] != d:
+            raise ValueError(f"rows have {d} columns and points have {self.points.shape[1]}")
+        fold, ready = self.fold, self.ready
+        slots = fold.empty(n, ready)
+
+        def work(part: slice) -> int:
+            undecided = 0
+            with one_blas_thread():
+                for here in _chunks(rows, part):
+                    X = rows_in_order(rows[here]).astype(self.dtype, copy=False)
+                    X.flags.writeable = False  # one type for the loops, whatever was given
+                    undecided += fold.visit(X, ready, tuple(s[here] for s in slots), self.tile)
+            return undecided
+
+        first = min(GRID, n)
+        better = fold.refined(work(slice(0, first)) / max(first, 1), m)
+        if better is not fold:
+            fold, ready = better, better.prepare(self.points)
+        workers = thread_count()
+        with one_blas_thread():
+            for _ in ordered(work, _ranges(first, n, m * max(d, 8), workers), workers):
+                pass
+        return fold.finish(slots)
+
+
 def fold_pairs(
     rows: Array, points: Array, fold: Fold[Answer], *, tile: Tile | None = None
 ) -> Answer:
@@ -274,37 +323,7 @@ def fold_pairs(
     >>> labels[:, 0].tolist(), squares[:, 0].tolist()
     ([0, 2], [0.25, 1.0])
     """
-    n, d = rows.shape
-    if points.shape[1] != d:
-        raise ValueError(f"rows have {d} columns and points have {points.shape[1]}")
-    if not points.shape[0]:
-        raise ValueError("points must have at least one row")
-    # A compiled loop is made for one type of both.
-    single = rows.dtype == np.float32 and points.dtype == np.float32
-    dtype = np.float32 if single else np.float64
-    points = points if single else points.astype(np.float64, copy=False)
-    shape, m = Tile() if tile is None else tile, points.shape[0]
-    ready = fold.prepare(points)
-    slots = fold.empty(n, ready)
-
-    def work(part: slice) -> int:
-        undecided = 0
-        with one_blas_thread():
-            for here in _chunks(rows, part):
-                X = rows_in_order(rows[here]).astype(dtype, copy=False)
-                X.flags.writeable = False  # one type for the compiled loops, whatever was given
-                undecided += fold.visit(X, ready, tuple(slot[here] for slot in slots), shape)
-        return undecided
-
-    first = min(GRID, n)
-    better = fold.refined(work(slice(0, first)) / max(first, 1), m)
-    if better is not fold:
-        fold, ready = better, better.prepare(points)
-    workers = thread_count()
-    with one_blas_thread():
-        for _ in ordered(work, _ranges(first, n, m * max(d, 8), workers), workers):
-            pass
-    return fold.finish(slots)
+    return PairFold.of(points, fold, rows.dtype, tile)(rows)
 
 
 def _ranges(first: int, n: int, work: float, workers: int) -> list[slice]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fenchel.data.blocks import threads
+from fenchel.data.table import as_blocks
 from fenchel.geometry import tiles as module
 from fenchel.geometry.distance import (
     LANES,
@@ -22,7 +23,15 @@ from fenchel.geometry.distance import (
     squared_distances,
 )
 from fenchel.geometry.kernel import Gaussian
-from fenchel.geometry.tiles import Count, LogSumExp, Nearest, Tile, WeightedSum, fold_pairs
+from fenchel.geometry.tiles import (
+    Count,
+    LogSumExp,
+    Nearest,
+    PairFold,
+    Tile,
+    WeightedSum,
+    fold_pairs,
+)
 
 SMALL = Tile(rows=16, points=33)
 
@@ -267,3 +276,19 @@ def test_bad_arguments(make, message):
 def test_no_rows():
     numbers, squares = fold_pairs(np.ones((0, 3)), np.ones((2, 3)), Nearest())
     assert numbers.shape == squares.shape == (0, 1)
+
+
+def test_points_prepared_once_serve_every_block():
+    """As a statistic of blocks: the answer for the whole, and products in float64 where needed."""
+    rng = np.random.default_rng(12)
+    X, P = clouds(rng, 900, 80, 30, np.float64)
+    P = P[:1] + 1e-6 * P  # beyond float32
+    expected = naive.nearest(X, P, 3)
+    compare = PairFold.of(P, Nearest(3), X.dtype, None)
+    blocks = as_blocks(X)
+    parts = blocks.reduce(lambda block: (compare(block.X),))
+    for which in (0, 1):
+        found = np.concatenate([part[which] for part in parts])
+        np.testing.assert_array_equal(found, expected[which])
+    single = PairFold.of(P.astype(np.float32), Nearest(), np.dtype(np.float32), None)
+    assert single.dtype == np.float32 and compare.dtype == np.float64
