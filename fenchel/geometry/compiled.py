@@ -49,11 +49,20 @@ def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
 def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
     """out[j] = Σₗ (xₗ - columns[l, lo + j])², for at most LANES coordinates: then the lanes are
     one coordinate each, and their sum is taken in order."""
+    d, m = x.size, out.size
     out[:] = 0.0
-    for coordinate in range(x.size):
-        a = np.float64(x[coordinate])
-        c = columns[coordinate][lo : lo + out.size]
-        for j in range(out.size):
+    four = d - d % 4
+    for q in range(0, four, 4):  # four at a time read and write the sums a quarter as often
+        x0, x1 = np.float64(x[q]), np.float64(x[q + 1])
+        x2, x3 = np.float64(x[q + 2]), np.float64(x[q + 3])
+        c0, c1 = columns[q][lo : lo + m], columns[q + 1][lo : lo + m]
+        c2, c3 = columns[q + 2][lo : lo + m], columns[q + 3][lo : lo + m]
+        for j in range(m):
+            e0, e1, e2, e3 = x0 - c0[j], x1 - c1[j], x2 - c2[j], x3 - c3[j]
+            out[j] = (((out[j] + e0 * e0) + e1 * e1) + e2 * e2) + e3 * e3
+    for q in range(four, d):
+        a, c = np.float64(x[q]), columns[q][lo : lo + m]
+        for j in range(m):
             e = a - c[j]
             out[j] += e * e
 
