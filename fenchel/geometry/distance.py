@@ -43,6 +43,7 @@ LANES = 16
 SHARE = 1.0 / 64.0
 # Squares of differences must neither overflow nor lose digits to underflow.
 LARGEST, SMALLEST = 1e140, 1e-140
+PART = 4096  # rows that are converted at once
 
 
 def rows_in_order(X: Array) -> NDArray[Any]:
@@ -62,6 +63,11 @@ def unit_roundoff(dtype: Any) -> float:
 def bound_factor(d: int, dtype: Any) -> float:
     """δ of the module's bound."""
     return (1.02 * d + 20.0) * unit_roundoff(dtype) + (2.0 * d + 60.0) * 2.0**-53
+
+
+def largest_entry(rows: NDArray[Any]) -> float:
+    """max |x|, or NaN if there is one; no copy is made."""
+    return float(np.maximum(rows.max(initial=0.0), -rows.min(initial=0.0)))
 
 
 class Products(NamedTuple):
@@ -102,7 +108,7 @@ class Points:
         rows.flags.writeable = False  # one type for the compiled loops, whatever was given
         if rows.ndim != 2 or not len(rows):
             raise ValueError(f"points must be a table with at least one row, got {rows.shape}")
-        size = float(np.abs(rows).max(initial=0.0))
+        size = largest_entry(rows)
         if not size <= 1e150:
             raise ValueError(
                 f"points hold NaN or values as large as {size:.2g}, whose squares overflow: "
@@ -118,19 +124,27 @@ def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Products:
     if d * unit_roundoff(dtype) > 0.01:  # the bound asks for it
         dtype = np.dtype(np.float64)
     centre = rows.mean(axis=0, dtype=np.float64)
-    moved = rows - centre
-    largest = math.sqrt(float(np.einsum("ij,ij->i", moved, moved).max()))
+    # In parts: the points may fill much of the memory, and are in float64 here.
+    parts = [slice(lo, lo + PART) for lo in range(0, len(rows), PART)]
+    largest = math.sqrt(max(float(_squares(rows[part] - centre).max()) for part in parts))
     usable = SMALLEST < largest < LARGEST
     scale = 2.0 ** -math.ceil(math.log2(largest)) if usable else 1.0
-    stored = (moved * scale).astype(dtype)
-    wide = stored.astype(np.float64)
     slack = bound_factor(d, dtype)
-    norms = np.einsum("ij,ij->i", wide, wide) * (1.0 - slack)
+    doubled, norms = np.empty(rows.shape, dtype), np.empty(len(rows), dtype)
+    for part in parts:
+        stored = ((rows[part] - centre) * scale).astype(dtype)
+        norms[part] = _squares(stored.astype(np.float64)) * (1.0 - slack)
+        doubled[part] = stored * dtype.type(-2.0)
     # Points without extent: every row is compared directly, as is one that is this far from them.
     limit = -1.0 if not usable else 1e30 if dtype == np.float32 else 1e200
-    doubled, kind = stored * dtype.type(-2.0), np.finfo(dtype)
+    kind = np.finfo(dtype)
     small = float(kind.eps), float(kind.tiny) * (4 * d + 16)
-    return Products(rows, centre, scale, doubled, norms.astype(dtype), slack, limit, *small)
+    return Products(rows, centre, scale, doubled, norms, slack, limit, *small)
+
+
+def _squares(rows: Floats) -> Floats:
+    """‖xᵢ‖²."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def squared_distances(A: Array, B: Array) -> Floats:
@@ -150,7 +164,7 @@ def squared_distances(A: Array, B: Array) -> Floats:
     centre = B.mean(axis=0, dtype=np.float64)
     a, b = A - centre, B - centre
     out = a @ (-2.0 * b).T
-    squares = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
+    squares = _squares(a), _squares(b)
     wide = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
     refine(*wide, *squares, SHARE, out)
     return out

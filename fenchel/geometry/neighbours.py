@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import thread_count
-from fenchel.geometry.distance import rows_in_order
+from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.tiles import Nearest, fold_pairs
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def _by_tree(X: NDArray[Any], Q: NDArray[Any], k: int) -> tuple[NDArray[np.int64
 
     from fenchel.geometry.compiled import nearest_among
 
-    if not all(float(np.abs(rows).max(initial=0.0)) < 1e140 for rows in (X, Q)):
+    if not all(largest_entry(rows) < 1e140 for rows in (X, Q)):
         return fold_pairs(Q, X, Nearest(k))  # which says where squares overflow
     # Splitting at the middle of a box and not at the median builds faster, and many equal
     # coordinates do no harm.
