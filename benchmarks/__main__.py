@@ -19,6 +19,7 @@ SUITES = {
     "logisticcv": "logisticcv",
     "linear": "linear",
     "score": "score",
+    "geometry": "geometry",
     "import": "imports",
 }
 # Suites without peers or a judge: each writes a table of its own.

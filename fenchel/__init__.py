@@ -14,7 +14,8 @@ _ROOMS = {
     "fenchel.data.table": ("as_blocks",),
     "fenchel.data.files": ("scan", "TableFileError"),
     "fenchel.data.moments": ("ClassMoments", "Moments"),
-    "fenchel.data.design": ("Design", "GramDesign", "MatrixDesign"),
+    "fenchel.data.design": ("Design", "MatrixDesign"),
+    "fenchel.data.kernel_design": ("GramDesign", "KernelDesign"),
     "fenchel.convex.distance": (
         "Absolute",
         "EpsilonInsensitive",
@@ -125,7 +126,11 @@ _ROOMS = {
     "fenchel.app.modelfile.read": ("load", "open_model"),
     "fenchel.app.report.python": ("report",),
 }
-_PARTS = ("show", "testing")
+_PARTS = {
+    "kernels": "fenchel.geometry.kernel",
+    "show": "fenchel.show",
+    "testing": "fenchel.testing",
+}
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -133,7 +138,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
-        return import_module(f"fenchel.{name}")
+        return import_module(_PARTS[name])
     if name not in _HOME:
         raise AttributeError(f"module 'fenchel' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

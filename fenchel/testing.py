@@ -19,13 +19,16 @@ from fenchel.convex.margin import Exponential
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
+from fenchel.data.kernel_design import Kernel
 from fenchel.data.laws import check_blocks, check_statistic
+from fenchel.geometry import kernel_laws
 from fenchel.solve.solver import Solver
 from fenchel.solve.solver_laws import closes_or_refuses
 
 __all__ = [
     "check_blocks",
     "check_certificate",
+    "check_kernel",
     "check_loss",
     "check_penalty",
     "check_solver",
@@ -177,6 +180,37 @@ def _closing(problem: Objective[Any], tol: float, max_steps: int) -> Callable[..
         closes_or_refuses(solver, problem, tol, max_steps, rng)
 
     return closes
+
+
+def check_kernel(kernel: Kernel, *, rows: Any = None, seed: int = 0) -> None:
+    """Check that a kernel is symmetric, consistent and, where it says so, positive semi-definite.
+
+    Symmetry; the diagonal; tiles equal to parts of the whole; the Gram matrix and the products
+    that are made by tiles; no eigenvalue below 16 n ε times the trace, where `is_psd`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Anything with `tile`, `diagonal` and `is_psd`.
+    rows : optional
+        A few dozen of what the kernel takes; by default random rows of 1, 3, 30 and 40 numbers.
+    seed : int, default 0
+        Seed of the random rows.
+
+    Raises
+    ------
+    AssertionError
+        With the kernel and the law that it breaks.
+
+    Examples
+    --------
+    >>> from fenchel.geometry.kernel import Gaussian, Polynomial
+    >>> from fenchel.testing import check_kernel
+    >>> check_kernel(Gaussian(0.5) + 0.1 * Polynomial(3))
+    """
+    rng = np.random.default_rng(seed)
+    for given in kernel_laws.sample_rows(rng) if rows is None else [rows]:
+        kernel_laws.check(kernel, given, rng)
 
 
 def _kins() -> Iterator[tuple[str, Callable[[Any], Any], type[np.floating[Any]]]]:

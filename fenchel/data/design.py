@@ -247,46 +247,6 @@ def _bent(block: Block, point: Point, curvature: Curve) -> Array:
     return h * (block.weight if h.ndim == 1 else block.weight[:, None])
 
 
-@dataclass(frozen=True)
-class GramDesign(Design):
-    """A kernel's functions Σⱼ αⱼ k(xⱼ, ·): Φα = Kα, Φ*r = r in those coordinates, ⟨u, v⟩ = u'Kv."""
-
-    K: Floats
-    y: Array
-    row_weight: Floats | None = None
-
-    @property
-    def dimension(self) -> int:  # type: ignore[override]
-        return len(self.K)
-
-    @property
-    def n_rows(self) -> int:  # type: ignore[override]
-        return len(self.K)
-
-    @property
-    def weight(self) -> float:
-        return float(len(self.K)) if self.row_weight is None else float(self.row_weight.sum())
-
-    @property
-    def target(self) -> Floats:
-        s = np.ones(len(self.K)) if self.row_weight is None else self.row_weight
-        return s @ self.y.reshape(len(s), -1) / self.weight
-
-    def beside(self, values: Floats) -> GramDesign:
-        return GramDesign(self.K, np.column_stack([self.y, values]), self.row_weight)
-
-    def inner(self, u: Floats, v: Floats) -> float:
-        return float(np.vdot(u, self.K @ v))
-
-    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
-        return np.asarray(of_row(self.y, self.K @ point[0] + point[1]))
-
-    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
-        scores = [self.K @ w + b for w, b in points]
-        r, sums = rows(self.y, scores, self.row_weight)
-        return Totals(r, r.sum(0), *sums)
-
-
 def in_single(blocks: Blocks) -> Blocks:
     """Rows in memory as float32, for first steps and preconditioners that a proof in float64
     follows; left alone where float32 would lose a column's scale or its spread."""

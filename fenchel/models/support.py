@@ -18,7 +18,7 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, free_memory
-from fenchel.data.design import GramDesign
+from fenchel.data.kernel_design import GramDesign
 
 Floats = NDArray[np.float64]
 Kernel = Callable[[Any, Any], Floats]  # rows, columns ↦ k, both given by their numbers

@@ -17,6 +17,7 @@ from fenchel.convex.penalty import L2, Elastic, NonNegative, is_bounded
 from fenchel.convex.problem import Problem, is_free
 from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import KernelExpansion
 
 
 class Need(ABC):
@@ -80,6 +81,16 @@ class ExplicitRows(DesignNeed):
     @classmethod
     def met(cls, objective: Any) -> bool:
         return isinstance(objective.design, MatrixDesign)
+
+
+class KernelRows(DesignNeed):
+    """Rows seen through a kernel: functions Σⱼ αⱼ k(xⱼ, ·)."""
+
+    words = "rows seen through a kernel"
+
+    @classmethod
+    def met(cls, objective: Any) -> bool:
+        return isinstance(objective.design, KernelExpansion)
 
 
 class SingleTarget(Need):

@@ -11,11 +11,13 @@ from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
 from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import KernelExpansion
 from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
+from fenchel.solve.kernel_span import KernelSpan
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.needs import is_piecewise_linear
 from fenchel.solve.newton import Newton
@@ -38,10 +40,13 @@ def select(objective: Objective[Any], tol: float = 0.0) -> Solver:
 def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
     if isinstance(objective, Ranking):
         yield PairNewton(goal=tol)
+    elif isinstance(objective, Problem) and isinstance(objective.design, KernelExpansion):
+        yield KernelSpan(select, goal=tol)
+        yield GradientDescent("accelerated", keep_path=False)
     elif isinstance(objective, Problem):
         yield _by_shape(objective, tol)
         yield NewtonCG(goal=tol)  # several targets at once
-        # Slower, but products with the rows are all that it asks for: kernels too.
+        # Slower, but products with the rows are all that it asks for.
         yield GradientDescent("accelerated", keep_path=False)
 
 

@@ -18,7 +18,8 @@ from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin, SquaredH
 from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet
 from fenchel.convex.problem import Problem
-from fenchel.data.design import GramDesign, MatrixDesign
+from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import GramDesign
 from fenchel.data.table import as_blocks
 from fenchel.solve.minimise import minimise
 from fenchel.testing import check_certificate

@@ -1,0 +1,344 @@
+"""Rows seen through a kernel: the functions f = Σⱼ αⱼ k(xⱼ, ·) as a linear map to scores.
+
+    Φα = Kα,   Φ*r = r in those coordinates,   ⟨u, v⟩ = u'Kv,   K = (k(xᵢ, xⱼ))
+
+K is kept in memory where it fits, else made again, tile by tile, in each product. A factor K = LL'
+turns the same functions into the rows of an ordinary table, which every solver takes.
+
+Reference: Schölkopf and Smola, Learning with Kernels (2002), section 4.2 (representer theorem).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from fenchel.data.arrays import Array, host
+from fenchel.data.blocks import (
+    Block,
+    Blocks,
+    InMemory,
+    Totals,
+    free_memory,
+    one_blas_thread,
+    ordered,
+    thread_count,
+)
+from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
+from fenchel.data.pivoted_cholesky import pivoted_cholesky
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+# A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
+TILE_ROWS, TILE_POINTS = 256, 512
+
+
+class Kernel(Protocol):
+    """A symmetric function k of two rows, which are whatever it takes: numbers, text, numbers of
+    rows."""
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether every matrix of its values is positive semi-definite."""
+
+    def tile(self, A: Any, B: Any) -> Floats:
+        """k(aᵢ, bⱼ) in float64."""
+
+    def diagonal(self, A: Any) -> Floats:
+        """k(aᵢ, aᵢ) in float64."""
+
+
+def tiles(n: int, m: int, height: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """The tiles of an n x m matrix, row by row of tiles, each from left to right."""
+    for row in range(0, n, height):
+        for lo in range(0, m, width):
+            yield slice(row, min(row + height, n)), slice(lo, min(lo + width, m))
+
+
+def add_products(kernel: Kernel, A: Any, B: Any, v: Floats, out: Floats) -> None:
+    """out += k(A, B) v, by tiles, on the thread that asks."""
+    for rows, part in tiles(len(out), len(v), TILE_ROWS, TILE_POINTS):
+        out[rows] += kernel.tile(A[rows], B[part]) @ v[part]
+
+
+class KernelExpansion(Design):
+    """A design whose points are the coefficients α of an expansion in kernel functions."""
+
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[Array, Floats | None]:
+        """The target and the weight of every row."""
+
+    @abstractmethod
+    def product(self, v: Floats) -> Floats:
+        """K v, for a vector or the columns of a matrix."""
+
+    @abstractmethod
+    def columns(self, numbers: NDArray[np.int64]) -> Floats:
+        """The columns of K with these numbers, (n, m)."""
+
+    @abstractmethod
+    def diagonal(self) -> Floats:
+        """The diagonal of K."""
+
+    @cached_property
+    def _memo(self) -> dict[str, Any]:
+        return {"products": []}
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return self.n_rows
+
+    @property
+    def weight(self) -> float:
+        s = self.sides[1]
+        return float(self.n_rows) if s is None else float(s.sum())
+
+    @property
+    def target(self) -> Floats:
+        y, s = self.sides
+        s = np.ones(len(y)) if s is None else s
+        return np.asarray(s @ host(y).reshape(len(s), -1) / self.weight)
+
+    def inner(self, u: Floats, v: Floats) -> float:
+        return float(np.vdot(u, self._product(v)))
+
+    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
+        return np.asarray(of_row(self.sides[0], self._product(point[0]) + point[1]))
+
+    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
+        y, s = self.sides
+        r, sums = rows(y, [self._product(w) + b for w, b in points], s)
+        return Totals(r, r.sum(0), *sums)
+
+    def _product(self, v: Floats) -> Floats:
+        """K v; the last few are kept, since a value, its norm and its proof ask for the same."""
+        known: list[tuple[Floats, Floats]] = self._memo["products"]
+        for u, Ku in list(known):
+            if np.array_equal(u, v):
+                return Ku
+        Kv = self.product(np.asarray(v, np.float64)) if np.any(v) else np.zeros(v.shape)
+        known.append((np.array(v), Kv))
+        del known[:-4]
+        return Kv
+
+    def explicit(self, memory: float | None = None) -> KernelCoordinates:
+        """Coordinates in which the kernel's functions on these rows are the rows of a table.
+
+        memory: the bytes that the factor may take; by default half of what is free.
+        """
+        if "explicit" not in self._memo:
+            room = 0.5 * free_memory() if memory is None else memory
+            L, pivots = pivoted_cholesky(self.diagonal(), self.columns, room)
+            probe = np.random.default_rng(0).choice([-1.0, 1.0], self.n_rows)
+            # For a semi-definite K no entry of K - LL' exceeds the largest remaining pivot, n ε
+            # max K, so that no entry of (K - LL')v exceeds n² ε max K; and there is rounding in K.
+            error = float(np.abs(self.product(probe) - L @ (L.T @ probe)).max())
+            size = float(self.diagonal().max(initial=0.0))
+            if not error <= 16.0 * EPS * (self.n_rows + 16.0) ** 2 * size:
+                raise ValueError(
+                    "the kernel is not positive semi-definite on these rows (or not symmetric), so "
+                    "the problem is not convex: choose a kernel that is"
+                )
+            y, s = self.sides
+            table = MatrixDesign(InMemory(Block(0, L, y, s), None))
+            self._memo["explicit"] = KernelCoordinates(table, L, pivots)
+        found: KernelCoordinates = self._memo["explicit"]
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class GramDesign(KernelExpansion):
+    """The expansion for a matrix K that is given."""
+
+    K: Floats
+    y: Array
+    row_weight: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return len(self.K)
+
+    @property
+    def sides(self) -> tuple[Array, Floats | None]:
+        return self.y, self.row_weight
+
+    def beside(self, values: Floats) -> GramDesign:
+        new = GramDesign(self.K, np.column_stack([self.y, values]), self.row_weight)
+        new._memo["products"] = self._memo["products"]
+        return new
+
+    def product(self, v: Floats) -> Floats:
+        return np.asarray(self.K @ v)
+
+    def columns(self, numbers: NDArray[np.int64]) -> Floats:
+        return np.asarray(self.K[:, numbers])
+
+    def diagonal(self) -> Floats:
+        return np.diagonal(self.K).copy()
+
+
+@final
+@dataclass(frozen=True)
+class KernelDesign(KernelExpansion):
+    """The expansion for a kernel and the rows of a table, which are gathered in memory.
+
+    memory_budget: the bytes that K, 8 n² of them, may take; None: half of what is free when it is
+    first needed. Beyond it each product makes K anew, tile by tile: `storage` says which.
+    """
+
+    kernel: Kernel
+    blocks: Blocks
+    memory_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.kernel.is_psd:
+            raise ValueError(
+                f"the kernel {self.kernel} is not positive semi-definite, so the problem is not "
+                "convex: choose a kernel that is"
+            )
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return self.blocks.n_rows
+
+    @cached_property
+    def _whole(self) -> Block:
+        return self.blocks.gather()
+
+    @cached_property
+    def _matrix(self) -> Floats | None:
+        """K where it is kept."""
+        n = self.n_rows
+        room = 0.5 * free_memory() if self.memory_budget is None else self.memory_budget
+        return gram_matrix(self.kernel, self._whole.X) if 8.0 * n * n <= room else None
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether K is kept."""
+        return self._matrix is not None
+
+    @property
+    def storage(self) -> str:
+        """What was chosen, in words."""
+        size = f"the {self.n_rows} x {self.n_rows} kernel matrix ({8 * self.n_rows**2 / 2**30:.3g}"
+        kept = "is kept in memory" if self.in_memory else "is made anew in each product"
+        return f"{size} GiB) {kept}"
+
+    @property
+    def sides(self) -> tuple[Array, Floats | None]:
+        whole = self._whole
+        return host(whole.y), None if whole.weight is None else host(whole.weight)
+
+    def beside(self, values: Floats) -> KernelDesign:
+        y, s = self.sides
+        y = np.column_stack([y, values])
+        new = KernelDesign(
+            self.kernel, InMemory(Block(0, self._whole.X, y, s), None), self.memory_budget
+        )
+        # What is known of K does not depend on the target.
+        new.__dict__["_matrix"] = self._matrix
+        new._memo["products"] = self._memo["products"]
+        return new
+
+    def product(self, v: Floats) -> Floats:
+        if self._matrix is not None:
+            return np.asarray(self._matrix @ v)
+        rows = self._whole.X
+        return kernel_product(self.kernel, rows, rows, v)
+
+    def columns(self, numbers: NDArray[np.int64]) -> Floats:
+        if self._matrix is not None:
+            return np.ascontiguousarray(self._matrix[numbers].T)
+        rows = self._whole.X
+        points = rows[numbers]
+        out = np.empty((self.n_rows, len(numbers)))
+
+        def fill(part: slice) -> None:
+            with one_blas_thread():
+                for here, _ in tiles(part.stop - part.start, 1, TILE_ROWS, 1):
+                    at = slice(part.start + here.start, part.start + here.stop)
+                    out[at] = self.kernel.tile(rows[at], points)
+
+        _on_threads(fill, self.n_rows)
+        return out
+
+    def diagonal(self) -> Floats:
+        return self.kernel.diagonal(self._whole.X)
+
+
+def _on_threads(work: Callable[[slice], None], n: int) -> None:
+    """work(range of rows) on every thread; ranges begin at multiples of the tiles' height, so that
+    the bits do not depend on the number of threads."""
+    workers = thread_count()
+    step = max(TILE_ROWS, -(-n // (workers * TILE_ROWS)) * TILE_ROWS)
+    with one_blas_thread():
+        for _ in ordered(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers):
+            pass
+
+
+def kernel_product(kernel: Kernel, A: Any, B: Any, v: Floats) -> Floats:
+    """k(A, B) v for a vector v or the columns of a matrix, by tiles: O(n + m) memory."""
+    n = A.shape[0]
+    out = np.zeros((n, *v.shape[1:]))
+
+    def add(part: slice) -> None:
+        with one_blas_thread():
+            add_products(kernel, A[part], B, v, out[part])
+
+    _on_threads(add, n)
+    return out
+
+
+def gram_matrix(kernel: Kernel, A: Any) -> Floats:
+    """K = (k(aᵢ, aⱼ)), made above the diagonal and mirrored, so that it is symmetric to the bit."""
+    n = A.shape[0]
+    K = np.empty((n, n))
+
+    def fill(row: int) -> None:
+        with one_blas_thread():
+            here = slice(row, min(row + TILE_ROWS, n))
+            for lo in range(row, n, TILE_POINTS):
+                there = slice(lo, min(lo + TILE_POINTS, n))
+                K[here, there] = kernel.tile(A[here], A[there])
+                K[there, here] = K[here, there].T
+            square = K[here, here]
+            np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=bool))
+
+    workers = thread_count()
+    with one_blas_thread():
+        for _ in ordered(fill, range(0, n, TILE_ROWS), workers):
+            pass
+    return K
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KernelCoordinates:
+    """The functions of a kernel's span as the points w of a table L: scores Lw, ⟨f, f⟩ = w·w."""
+
+    design: MatrixDesign
+    L: Floats
+    pivots: NDArray[np.int64]
+
+    def of(self, alpha: Floats) -> Floats:
+        """w of the function Σ αⱼ k(xⱼ, ·)."""
+        return np.asarray(self.L.T @ alpha)
+
+    def coefficients(self, w: Floats, near: Floats | None = None) -> Floats:
+        """α with L'α = w. near: coefficients of which only the error is corrected: where they are
+        almost right, as the dual's are near the optimum, small pivots do no harm."""
+        alpha = np.zeros((len(self.L), *w.shape[1:])) if near is None else np.array(near)
+        for _ in range(2):  # the second corrects what rounding left of the first
+            alpha[self.pivots] += linalg.solve_triangular(
+                self.L[self.pivots], w - self.of(alpha), lower=True, trans="T", check_finite=False
+            )
+        return alpha

@@ -1,0 +1,1 @@
+"""Distances, kernels, pairs of rows and points by tiles, neighbours."""
