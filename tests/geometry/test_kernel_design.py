@@ -180,9 +180,9 @@ def test_every_loss_closes_its_gap(loss, intercept, weighted, memory, lam):
     # The proof again, by a design that shares nothing with the fit, and for a changed point.
     K = kernels.Gaussian(0.4).tile(X, X)
     alone = Problem(loss, L2(lam), GramDesign(K, y, s), intercept)
-    again = alone.certify(found.point, theta=found.state.theta)
+    again = alone.certify(found.point, dual=found.state.dual)
     assert again.bound == pytest.approx(found.certificate.bound, rel=1e-8)
-    worse = alone.certify((0.9 * found.point[0], found.point[1]), theta=found.state.theta)
+    worse = alone.certify((0.9 * found.point[0], found.point[1]), dual=found.state.dual)
     assert worse.value > again.value and worse.bound == pytest.approx(again.bound, rel=1e-12)
 
 

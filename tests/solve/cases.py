@@ -9,7 +9,7 @@ from scipy import sparse
 from fenchel import MatrixDesign, Problem, as_blocks
 from fenchel.convex.distance import Distance
 from fenchel.convex.multiclass import Joint
-from fenchel.data.design import GramDesign
+from fenchel.data.kernel_design import GramDesign
 from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
