@@ -23,7 +23,8 @@ Polars = Any  # the module, or what it makes
 # Some rows: the columns of X, as numbers of any type, and the target and the weight beside them.
 Batch = tuple[list[NDArray[Any]], Polars]
 _STEP = 2**25  # bytes of rows of a Parquet file in one batch
-_SLICES = 4  # a row group of more batches than this goes through a file
+_SLICES = 4  # a row group that takes more batches than this
+_SLICE = 2**26  # of so many bytes each goes through a file
 _SLAB = 2**23  # bytes of text parsed at a time
 _HEAD = 2**20  # bytes of text that the types of columns are told from
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
@@ -128,13 +129,14 @@ class ParquetReader(Reader):
         row_bytes = 8 * len(names)
         path = scratch / "columns.bin"
         for piece in pieces(self._groups, row_bytes, _STEP):
-            if piece.rows * row_bytes > _SLICES * _STEP:
+            size = piece.rows * row_bytes
+            if size > _SLICES * _SLICE:
                 yield from self._turned(piece, features, others, dtype, path)
                 continue
             # polars copies the bytes of a whole row group whatever rows of it are wanted, but
             # decodes only the pages that hold them. A copy costs a tenth of decoding, and a few
             # copies cost less than a file to write and to read.
-            most = -(-piece.rows // -(-piece.rows * row_bytes // _STEP))
+            most = -(-piece.rows // min(_SLICES, -(-size // _STEP)))
             for lo in range(0, piece.rows, most):
                 hi = min(lo + most, piece.rows)
                 parts = [
@@ -174,7 +176,7 @@ class ParquetReader(Reader):
         # One column is decoded by one thread, so two parts at a time keep two threads busy.
         for _ in ordered(put, list(piece.parts(features, _STEP // 2)), 2):
             pass
-        most = max(1, _STEP // (8 * len(features)))
+        most = max(1, _STEP // (16 * len(features)))
         with open(path, "rb") as file:
             for lo, hi in ((lo, min(lo + most, rows)) for lo in range(0, rows, most)):
                 columns = np.empty((len(features), hi - lo), dtype)
