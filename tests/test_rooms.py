@@ -26,8 +26,8 @@ OUTSIDE_ROOMS = {"__init__.py", "testing.py", "__main__.py"}
 # The three files outside the rooms may import anything but numba.
 HOMES = {
     "torch": {"data/arrays.py", "data/blocks.py"},
-    "dask": {"data/cluster.py"},
-    "distributed": {"data/cluster.py"},
+    "dask": {"data/cluster.py", "data/cluster_memory.py"},
+    "distributed": {"data/cluster_memory.py"},
     "polars": {"data/files.py", "data/result_table.py", "app/"},
     "pandas": {"data/table.py", "data/result_table.py"},
     "narwhals": {"data/table.py"},
