@@ -19,6 +19,7 @@ SUITES = {
     "logisticcv": "logisticcv",
     "linear": "linear",
     "score": "score",
+    "scan": "scan",
     "import": "imports",
 }
 
