@@ -20,6 +20,7 @@ SUITES = {
     "linear": "linear",
     "score": "score",
     "geometry": "geometry",
+    "scan": "scan",
     "import": "imports",
 }
 # Suites without peers or a judge: each writes a table of its own.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks import gap
+from benchmarks import gap, scan
 from benchmarks.data import dense_classes, dense_regression, text_classes
 from benchmarks.protocol import Fit, our_ladder, tolerances
 from benchmarks.runner import repeats
@@ -109,3 +109,16 @@ def test_ladders_tighten_and_repeats_follow_the_time():
     assert [repeats(t) for t in (0.01, 0.5, 7.9, 8.0, 100.0)] == [7, 3, 3, 1, 1]
     fit = Fit(tol=1e-3, seconds=1.0, value=2.0, bound=1.0)
     assert fit.gap == 0.5 and fit.excess(1.5) == 0.25
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_what_was_scanned_is_told_from_what_was_not(kind, tmp_path):
+    pytest.importorskip("polars")
+    table = scan.table(300, 3)
+    path = scan.written(table, tmp_path, kind, 100)
+    for read in (scan.ours, scan.polars_read, scan.polars_rows):
+        assert scan.judge(table, read(path)).relative_gap == 0.0
+    wrong = table.X.copy()
+    wrong[17, 1] += 1e-3
+    assert scan.judge(table._replace(X=wrong), scan.ours(path)).relative_gap > 1e-6
+    assert scan.judge(scan.table(299, 3), scan.ours(path)).relative_gap == 1.0

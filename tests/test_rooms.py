@@ -26,8 +26,8 @@ OUTSIDE_ROOMS = {"__init__.py", "testing.py", "__main__.py"}
 # The three files outside the rooms may import anything but numba.
 HOMES = {
     "torch": {"data/arrays.py", "data/blocks.py"},
-    "dask": {"data/cluster.py"},
-    "distributed": {"data/cluster.py"},
+    "dask": {"data/cluster.py", "data/cluster_memory.py"},
+    "distributed": {"data/cluster_memory.py"},
     "polars": {"data/files.py", "data/result_table.py", "app/"},
     "pandas": {"data/table.py", "data/result_table.py"},
     "narwhals": {"data/table.py"},
@@ -212,7 +212,7 @@ def test_the_line_is_named():
         ("fenchel/solve/compiled.py", "from numba import njit\n@njit(cache=True)\ndef f(): pass"),
         ("fenchel/app/verbs/fit.py", "import click\nfrom ...models import Ridge"),
         ("fenchel/app/a.py", "from fenchel import __version__"),
-        ("fenchel/data/cluster.py", "import dask.array\nimport distributed"),
+        ("fenchel/data/cluster_memory.py", "import dask.array\nimport distributed"),
         ("fenchel/__init__.py", "from fenchel.app import cli\nimport torch"),
         ("fenchel/models/a.py", "'hasattr(x, 1)'  # hasattr() in a string is no probe"),
         ("tests/models/test_a.py", "import torch, numba, fenchel\nhasattr(1, 'real')"),

@@ -13,6 +13,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,18 @@ _ENDS = 4096
 
 class TableFileError(OSError):
     """A table's file, or its cache, that is missing, damaged, changed or of no use."""
+
+
+@contextmanager
+def writing(path: Path, directory: Path) -> Iterator[None]:
+    """A failed write inside is said in one sentence that names the table and the directory."""
+    try:
+        yield
+    except OSError as error:
+        raise TableFileError(
+            f"the cache of {path} cannot be written in {directory} ({error.strerror}): make room "
+            "there or choose a directory with cache_dir="
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,36 +249,40 @@ def _remove(cache: Path | None, process: int) -> None:
         shutil.rmtree(cache, ignore_errors=True)
 
 
+def spans(at: int, count: int, block: int) -> Iterator[slice]:
+    """Rows 0 … count - 1 of what follows row `at`, cut where a block of the cache ends."""
+    lo = 0
+    while lo < count:
+        hi = min(count, lo + block - (at + lo) % block)
+        yield slice(lo, hi)
+        lo = hi
+
+
 class _Writer:
     """One array on its way into the cache, with a checksum for each block of rows."""
 
     def __init__(self, path: Path, dtype: Any, rows: int, width: int | None) -> None:
         self.path, self.dtype, self.width = path, np.dtype(dtype).newbyteorder("<"), width
-        self._block, self._at, self._crc = rows, 0, [0]
+        self._block, self._at, self._crc = rows, 0, list[int]()
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115  (closed by `done`)
 
-    def append(self, values: NDArray[Any], dtype: Any = None) -> None:
+    def append(self, values: NDArray[Any], dtype: Any = None, crc: int | None = None) -> None:
+        """The next values, and their checksum if it is known already: one for each `spans`."""
         values = np.ascontiguousarray(values, dtype=dtype or self.dtype)
         left = values.reshape(-1).view(np.uint8).data
         while len(left):  # a write may take less than it is given
             left = left[self._file.write(left) :]
-        for lo, hi in self._cuts(len(values)):
-            if self._at and self._at % self._block == 0:
-                self._crc.append(0)
-            self._crc[-1] = zlib.crc32(values[lo:hi].data, self._crc[-1])
-            self._at += hi - lo
-
-    def _cuts(self, count: int) -> Iterator[tuple[int, int]]:
-        lo = 0
-        while lo < count:
-            hi = min(count, lo + self._block - (self._at % self._block))
-            yield lo, hi
-            lo = hi
+        for rows in spans(self._at, len(values), self._block):
+            if self._at % self._block:  # a block begun before: its checksum goes on
+                self._crc[-1] = zlib.crc32(values[rows].data, self._crc[-1])
+            else:
+                self._crc.append(zlib.crc32(values[rows].data) if crc is None else crc)
+            self._at += rows.stop - rows.start
 
     def rewrite(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
         """The values so far, changed a block at a time, perhaps into another type."""
         self.close()
-        old, self._crc, self._at = self.path.with_suffix(".old"), [0], 0
+        old, self._crc, self._at = self.path.with_suffix(".old"), [], 0
         os.replace(self.path, old)
         self._file = open(self.path, "wb", buffering=0)  # noqa: SIM115
         with open(old, "rb") as file:
@@ -300,12 +317,12 @@ class Cache:
                 f"no cache for {source.path} can be made in {place or tempfile.gettempdir()} "
                 f"({error.strerror}): choose a directory with cache_dir="
             ) from error
-        self._dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         self._arrays = {"X": _Writer(self.path / "X.bin", dtype, self._block, len(names))}
 
     def room(self, rows: int) -> None:
         """An error now rather than later, if the disk has no room for so many rows."""
-        need = rows * (self._dtype.itemsize * len(self.names) + 16)
+        need = rows * (self.dtype.itemsize * len(self.names) + 16)
         free = shutil.disk_usage(self.path).free
         if need > free:
             raise TableFileError(
@@ -313,22 +330,21 @@ class Cache:
                 f"has {free / 1e9:.1f} GB left: choose another directory with cache_dir="
             )
 
-    def append(self, X: NDArray[Any], **others: NDArray[Any] | None) -> None:
-        """The next rows: X, and y and weight where there are any."""
-        try:
-            self._arrays["X"].append(X)
-            for name, values in others.items():
+    def spans(self, count: int) -> Iterator[slice]:
+        """The next `count` rows, cut where a block ends."""
+        return spans(self.n_rows, count, self._block)
+
+    def append(self, block: Block, crc: int | None = None) -> None:
+        """The next rows, with the checksum of X if they are one of `spans` and it is known."""
+        with writing(self.source.path, self.path.parent):
+            self._arrays["X"].append(block.X, crc=crc)
+            for name, values in (("y", block.y), ("weight", block.weight)):
                 if values is not None:
                     if name not in self._arrays:
                         path = self.path / f"{name}.bin"
                         self._arrays[name] = _Writer(path, values.dtype, self._block, None)
                     self._arrays[name].append(values)
-        except OSError as error:
-            raise TableFileError(
-                f"the cache of {self.source.path} cannot be written in {self.path.parent} "
-                f"({error.strerror}): make room there or choose a directory with cache_dir="
-            ) from error
-        self.n_rows += len(X)
+        self.n_rows += block.n_rows
 
     def rewrite_y(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
         if "y" in self._arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import Block, keep_pages, one_blas_thread
+from fenchel.data.blocks import Block, keep_pages, one_blas_thread, ordered, thread_count
 from fenchel.data.cache import Cache, Column, FileBlocks, Mapped, Source, TableFileError
 from fenchel.data.faults import NO_WEIGHT, check_shape, fault
 from fenchel.data.readers import Batch, ParquetReader, Reader, TextReader
-from fenchel.data.table import as_type, float_type
+from fenchel.data.table import as_type, float_type, stack_columns
 
 Series = Any  # a polars column
 _TEXT = {".csv": ",", ".tsv": "\t"}
@@ -158,7 +159,7 @@ def _parse(
     try:
         cache.room(reader.rows)
         batches = reader.batches(picked.features, picked.others, dtype, cache.path)
-        for X, frame in _ahead(batches):
+        for columns, frame in _ahead(batches):
             if picked.target is not None and types[picked.target] != kind:
                 kind = types[picked.target]  # whole numbers so far, and now a fraction
                 cache.rewrite_y(lambda old: old.astype(dtype))
@@ -168,8 +169,7 @@ def _parse(
             weight = None
             if picked.weight is not None:
                 weight = as_type(reader.numbers(frame[picked.weight]), dtype)
-            total += _weight_of(path, Block(cache.n_rows, X, y, weight), picked.features)
-            cache.append(X, y=y, weight=weight)
+            total += _append(cache, columns, y, weight)
         if cache.n_rows == 0:
             raise TableFileError(f"{path} has columns but no rows")
         _check_total(path, total)
@@ -182,6 +182,27 @@ def _parse(
     except BaseException:
         cache.discard()
         raise
+
+
+def _append(
+    cache: Cache, columns: list[NDArray[Any]], y: NDArray[Any] | None, weight: NDArray[Any] | None
+) -> float:
+    """The columns go into the cache as rows, checked; Σ weights of the rows."""
+    start, dtype = cache.n_rows, cache.dtype
+
+    def turn(rows: slice) -> tuple[Block, float, int]:
+        # A block at a time, so that all that is done to its rows finds them in the processor's
+        # cache, and by every thread: the caller's thread only writes.
+        X = stack_columns([values[rows] for values in columns], dtype)
+        target, s = (None if v is None else v[rows] for v in (y, weight))
+        block = Block(start + rows.start, X, target, s)
+        return block, _weight_of(cache.source.path, block, cache.names), zlib.crc32(X.data)
+
+    total = 0.0
+    for block, weight_of, crc in ordered(turn, list(cache.spans(len(columns[0]))), thread_count()):
+        cache.append(block, crc)
+        total += weight_of
+    return total
 
 
 def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -270,13 +291,14 @@ def _scan_npy(
         total = 0.0
         step = max(1, _STEP // (8 * len(names)))
         for lo in range(0, len(raw), step):
-            block = cut(Block(lo, rows.array[lo : lo + step]))
-            X, y, s = as_type(block.X, kind), block.y, block.weight
+            part = cut(Block(lo, rows.array[lo : lo + step]))
+            X, y, s = as_type(part.X, kind), part.y, part.weight
             if y is not None and y.dtype.kind == "f":
                 y = as_type(y, kind)
             s = None if s is None else as_type(s, kind)
-            total += check(Block(lo, X, y, s))
-            cache.append(X, y=y, weight=s)
+            block = Block(lo, X, y, s)
+            total += check(block)
+            cache.append(block)
             rows.release_all()
         _check_total(path, total)
         return cache.blocks(None)

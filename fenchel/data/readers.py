@@ -13,14 +13,18 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.cache import TableFileError
+from fenchel.data.blocks import ordered
+from fenchel.data.cache import TableFileError, writing
 from fenchel.data.lines import first_line, slabs
 from fenchel.data.parquet import Piece, pieces, row_groups
-from fenchel.data.table import stack_columns
+from fenchel.data.table import as_type
 
 Polars = Any  # the module, or what it makes
-Batch = tuple[NDArray[Any], Polars]  # some rows of X, and the other columns beside them
-_STEP = 2**24  # bytes of rows held while a Parquet file is parsed
+# Some rows: the columns of X, as numbers of any type, and the target and the weight beside them.
+Batch = tuple[list[NDArray[Any]], Polars]
+_STEP = 2**25  # bytes of rows of a Parquet file in one batch
+_SLICES = 4  # a row group that takes more batches than this
+_SLICE = 2**26  # of so many bytes each goes through a file
 _SLAB = 2**23  # bytes of text parsed at a time
 _HEAD = 2**20  # bytes of text that the types of columns are told from
 _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
@@ -40,10 +44,10 @@ class Reader(ABC):
     def batches(
         self, features: Sequence[str], others: Sequence[str], dtype: np.dtype[Any], scratch: Path
     ) -> Iterator[Batch]:
-        """All rows, some at a time: the features as an array, the target and weight as columns.
+        """All rows, some at a time, in order.
 
         The type of the target may change on the way. What does not fit into memory may be put
-        into the directory `scratch`.
+        into the directory `scratch`, as values of type `dtype`.
         """
 
     def numbers(self, column: Polars) -> NDArray[Any]:
@@ -52,8 +56,8 @@ class Reader(ABC):
         plain = kind.is_float() or (kind.is_integer() and not column.null_count())
         return np.asarray((column if plain else column.cast(self.pl.Float64)).to_numpy())
 
-    def stack(self, frame: Polars, names: Sequence[str], dtype: np.dtype[Any]) -> NDArray[Any]:
-        return stack_columns([self.numbers(frame[name]) for name in names], dtype)
+    def columns(self, frame: Polars, names: Sequence[str]) -> list[NDArray[Any]]:
+        return [self.numbers(frame[name]) for name in names]
 
     def example(self, name: str) -> str:
         """What a column holds that is no number, and where, if that is known."""
@@ -123,15 +127,25 @@ class ParquetReader(Reader):
     ) -> Iterator[Batch]:
         names = [*features, *others]
         row_bytes = 8 * len(names)
+        path = scratch / "columns.bin"
         for piece in pieces(self._groups, row_bytes, _STEP):
-            if piece.rows * row_bytes > 2 * _STEP:
-                yield from self._turned(piece, features, others, dtype, scratch)
+            size = piece.rows * row_bytes
+            if size > _SLICES * _SLICE:
+                yield from self._turned(piece, features, others, dtype, path)
                 continue
-            parts = [
-                self._fetch(part, piece.start, piece.rows) for part in piece.parts(names, _STEP)
-            ]
-            frame = parts[0] if len(parts) == 1 else self.pl.concat(parts, how="horizontal")
-            yield self.stack(frame, features, dtype), frame
+            # polars copies the bytes of a whole row group whatever rows of it are wanted, but
+            # decodes only the pages that hold them. A copy costs a tenth of decoding, and a few
+            # copies cost less than a file to write and to read.
+            most = -(-piece.rows // min(_SLICES, -(-size // _STEP)))
+            for lo in range(0, piece.rows, most):
+                hi = min(lo + most, piece.rows)
+                parts = [
+                    self._fetch(part, piece.start + lo, hi - lo)
+                    for part in piece.parts(names, _STEP)
+                ]
+                frame = parts[0] if len(parts) == 1 else self.pl.concat(parts, how="horizontal")
+                yield self.columns(frame, features), frame
+        path.unlink(missing_ok=True)
 
     def _turned(
         self,
@@ -139,33 +153,38 @@ class ParquetReader(Reader):
         features: Sequence[str],
         others: Sequence[str],
         dtype: np.dtype[Any],
-        scratch: Path,
+        path: Path,
     ) -> Iterator[Batch]:
         """A row group too large to hold: its columns go to a file, and come back as rows.
 
-        To fetch some rows is to read the whole row group, so to fetch it slice by slice would
-        cost the square of its size.
+        To fetch some rows is to copy the bytes of the whole row group, so to fetch it slice by
+        slice would cost the square of its size.
         """
-        path, rows, place = scratch / "columns.bin", piece.rows, 0
-        with open(path, "wb") as file:
-            for part in piece.parts(features, _STEP):
-                most = max(1, _STEP // (8 * len(part)))
+        rows, size = piece.rows, dtype.itemsize
+        path.touch()  # that of the row group before is written over: its pages are there already
+
+        def put(part: list[str]) -> None:
+            most = max(1, _STEP // (16 * len(part)))  # two parts at a time
+            with open(path, "r+b") as file:
                 for lo in range(0, rows, most):
                     frame = self._fetch(part, piece.start + lo, min(most, rows - lo))
-                    for j, name in enumerate(part):
-                        file.seek(((place + j) * rows + lo) * dtype.itemsize)
-                        file.write(self.stack(frame, [name], dtype).data)
-                place += len(part)
-        most = max(1, _STEP // (8 * place))
+                    for name, values in zip(part, self.columns(frame, part), strict=True):
+                        with writing(self.path, path.parent.parent):
+                            file.seek((features.index(name) * rows + lo) * size)
+                            file.write(as_type(values, dtype).data)
+
+        # One column is decoded by one thread, so two parts at a time keep two threads busy.
+        for _ in ordered(put, list(piece.parts(features, _STEP // 2)), 2):
+            pass
+        most = max(1, _STEP // (16 * len(features)))
         with open(path, "rb") as file:
-            for lo in range(0, rows, most):
-                columns = np.empty((place, min(most, rows - lo)), dtype)
+            for lo, hi in ((lo, min(lo + most, rows)) for lo in range(0, rows, most)):
+                columns = np.empty((len(features), hi - lo), dtype)
                 for j, column in enumerate(columns):
-                    file.seek((j * rows + lo) * dtype.itemsize)
+                    file.seek((j * rows + lo) * size)
                     file.readinto(column.data)
-                X = stack_columns(list(columns), dtype)
-                yield X, self._fetch(others, piece.start + lo, len(X)) if others else None
-        path.unlink()
+                beside = self._fetch(others, piece.start + lo, hi - lo) if others else None
+                yield list(columns), beside
 
     def _fetch(self, names: Sequence[str], start: int, rows: int) -> Polars:
         with self.reading():
@@ -249,7 +268,7 @@ class TextReader(Reader):
                 if slab and not slab.isspace():
                     frame = self._parsed(slab, names, others, start)
                     start += frame.height
-                    yield self.stack(frame, features, dtype), frame
+                    yield self.columns(frame, features), frame
 
     def _next(self, pieces: Iterator[bytes]) -> bytes | None:
         with self.reading():

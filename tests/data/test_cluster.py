@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from fenchel.data import Block, Moments, Totals, as_blocks
 from fenchel.data.blocks import InMemory, one_blas_thread, tree_sum
+from fenchel.data.cluster_memory import _sums, _total
 from fenchel.testing import check_blocks
 
 dask = pytest.importorskip("dask")
@@ -76,7 +78,7 @@ def test_large_chunks_are_cut_inside_the_task(rows):
 
 
 def test_nothing_is_computed_here_and_little_comes_back(rows):
-    """Only the total and, for a check, no chunk at all comes to this process's hands."""
+    """Rows that fit are computed once, and stay where they were computed: no pass does it anew."""
     calls = []
 
     def source(block_info=None):
@@ -85,10 +87,88 @@ def test_nothing_is_computed_here_and_little_comes_back(rows):
 
     X = da.map_blocks(source, chunks=((100,) * 10, (3,)), dtype=float, meta=np.empty((0, 0)))
     blocks = as_blocks(X)
+    assert len(calls) == 10
+    assert blocks.reduce(lambda block: block.n_rows) == 1000
+    assert blocks.map(lambda b: Block(b.start, 2 * b.X)).reduce(lambda b: b.X.sum()) == 6000
+    assert as_blocks(blocks, np.ones(1000)).reduce(lambda b: b.X.sum() + b.y.sum()) == 4000
+    assert len(calls) == 10
+
+
+@pytest.fixture
+def no_room(monkeypatch):
+    """A machine whose memory is in use."""
+    monkeypatch.setattr("fenchel.data.cluster_memory.free_memory", lambda: 100.0)
+
+
+def test_rows_that_do_not_fit_are_computed_at_every_pass(no_room):
+    calls = []
+
+    def source(block_info=None):
+        calls.append(1)
+        return np.ones((100, 3))
+
+    X = da.map_blocks(source, chunks=((100,) * 10, (3,)), dtype=float, meta=np.empty((0, 0)))
+    with pytest.warns(UserWarning, match=r"anew, because its rows take 0.0 GB and 0.0 GB are free"):
+        blocks = as_blocks(X)
     assert len(calls) == 10  # the one pass that validates
     assert blocks.reduce(lambda block: block.n_rows) == 1000
     assert len(calls) == 20
-    assert blocks.map(lambda b: Block(b.start, 2 * b.X)).reduce(lambda b: b.X.sum()) == 6000
+    again = as_blocks(blocks, np.ones(1000))
+    assert again.reduce(lambda b: b.X.sum() + b.y.sum()) == 4000
+    assert len(calls) == 40
+    assert sum(block.n_rows for block in blocks) == 1000
+
+
+def test_persisted_rows_need_no_room(rows, no_room):
+    """They are there already, so nobody is warned; what is no array is turned at every pass."""
+    dd = pytest.importorskip("dask.dataframe")
+    import pandas as pd
+
+    X, y, s = rows
+    for given in (
+        da.from_array(X, chunks=(300, 7)),
+        da.from_array(X, chunks=(300, 7)).persist(),
+        da.from_array(np.asfortranarray(X), chunks=(300, 7)),
+        da.from_array(X, chunks=(300, 7)).map_blocks(sparse.csr_array).persist(),
+        dd.from_pandas(pd.DataFrame(X), npartitions=3).persist(),
+    ):
+        blocks = as_blocks(given, y, s)
+        total = blocks.reduce(lambda b: Totals(b.X.sum(), b.y.sum(), b.weight.sum()))
+        np.testing.assert_allclose(total, [X.sum(), y.sum(), s.sum()], rtol=1e-12)
+    small = da.from_array(X.astype(np.float32), chunks=(300, 7))
+    chunks = dict(small.__dask_graph__())
+    for i, kept in enumerate(as_blocks(small)._home.rows):
+        assert np.may_share_memory(kept.X, chunks[small.name, i, 0])
+        assert sys.getsizeof(kept) < 1000  # the collection's own chunk counts already
+
+
+def test_rows_keep_their_size(rows):
+    """What dask does not know of would never be moved to disk."""
+    X = rows[0]
+    lazy = as_blocks(da.from_array(X, chunks=(500, 7)) + 1.0, rows[1])
+    assert [r.size >= 500 * 8 * 8 for r in lazy._home.rows] == [True, True]
+    other = as_blocks(lazy, rows[2])
+    for ours, theirs in zip(other._home.rows, lazy._home.rows, strict=True):
+        assert np.may_share_memory(ours.X, theirs.X) and ours.size < 500 * 8 * 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 13, 32])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_the_tree_does_not_depend_on_where_chunks_lie(count, workers):
+    """Any share of the chunks: the sums of the largest nodes meet as `Merge` would have it."""
+    rng = np.random.default_rng([count, workers])
+    parts = rng.standard_normal((count, 3)) * 10.0 ** rng.integers(-8, 8, (count, 1))
+    chunks = [InMemory(Block(i, part[None])) for i, part in enumerate(parts)]
+    for chunk in chunks:
+        chunk.blocks = lambda chunk=chunk: chunk
+    where = rng.integers(0, workers, count)
+    sums = [
+        _sums(lambda b: b.X.sum(0), own.tolist(), [chunks[i] for i in own], 1)
+        for own in (np.flatnonzero(where == k) for k in range(workers))
+    ]
+    assert _total(sums).tobytes() == tree_sum(part.copy() for part in parts).tobytes()
+    whole = _sums(lambda b: b.X.sum(0), list(range(count)), chunks, 1)
+    assert len(whole) == count.bit_count()  # neighbours are added where they lie
 
 
 def test_shared_work_is_done_once(rows):
@@ -180,13 +260,14 @@ def test_a_fault_is_named(rows):
             as_blocks(*given)
 
 
-def test_a_collection_that_changes_is_found_out():
+def test_a_collection_that_changes_is_found_out(no_room):
     sizes = iter([100] * 4 + [90] * 100)
     X = da.map_blocks(
         lambda block_info=None: np.ones((next(sizes), 2)), chunks=((100,) * 4, (2,)), dtype=float,
         meta=np.empty((0, 0)),
     )  # fmt: skip
-    blocks = as_blocks(X)
+    with pytest.warns(UserWarning, match="computes the dask collection anew"):
+        blocks = as_blocks(X)
     with (
         dask.config.set(scheduler="synchronous"),
         pytest.raises(ValueError, match="had 100 rows and now 90 of X"),
@@ -207,6 +288,30 @@ def client():
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+def test_rows_stay_with_their_workers(rows, client):
+    """Bits as in one process; one task a thread and one more, whatever the number of chunks."""
+    X, y, s = rows
+    blocks = blocks_of(X, y, s)
+    assert len(blocks._home.tasks) <= 2 < len(CHUNKS) and blocks._home.near
+    assert bits(blocks.reduce(stat)) == expected(*rows)
+    assert [b.start for b in blocks] == [0, 130, 380, 381, 400]
+    other = as_blocks(as_blocks(da.from_array(X, chunks=(CHUNKS, 7))), y, s)
+    assert bits(other.reduce(stat)) == expected(*rows)
+    held = da.from_array(X, chunks=(CHUNKS, 7)).persist()
+    assert bits(as_blocks(held, y, s).reduce(stat)) == expected(*rows)
+    with pytest.raises(ValueError, match="no sum here"):
+        blocks.reduce(refuse)
+    bad = np.where(np.arange(1000)[:, None] == 777, np.nan, X)
+    with pytest.raises(ValueError, match=r"NaN .* row 777, column 0"):
+        as_blocks(da.from_array(bad, chunks=(130, 7)))
+    with pytest.raises(ValueError, match="strings or dates"):
+        as_blocks(da.from_array(X.astype(str), chunks=(300, 7)))
+
+
+def refuse(block):
+    raise ValueError("no sum here")
 
 
 class Deadly:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from fenchel.data import Moments, TableFileError, as_blocks, scan, threads
+from fenchel.data.readers import ParquetReader
 from fenchel.testing import check_blocks
 
 pl = pytest.importorskip("polars")
@@ -138,11 +139,20 @@ def test_npy(tmp_path, order, dtype):
 
 
 def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
-    """The same rows, whatever fits: many row groups at once, or a part of one."""
+    """The same rows, whatever fits: many row groups at once, slices of one, or one by columns."""
     monkeypatch.setattr("fenchel.data.readers._STEP", 300_000)
+    monkeypatch.setattr("fenchel.data.readers._SLICE", 300_000)
+    turned = []
+
+    class Counted(ParquetReader):
+        def _turned(self, piece, *args):
+            turned.append(piece.rows)
+            return super()._turned(piece, *args)
+
+    monkeypatch.setattr("fenchel.data.files.ParquetReader", Counted)
     frame = frame.head(6000)
     X = frame.select(FEATURES).to_numpy()
-    for size in (100, 400, 6000):
+    for size in (100, 400, 3000, 6000):
         path = tmp_path / f"{size}.parquet"
         frame.write_parquet(path, row_group_size=size)
         with scan(path, target="label", weight="s", columns=FEATURES) as table:
@@ -152,6 +162,33 @@ def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
             assert sorted(p.name for p in table.cache_dir.iterdir()) == [
                 "X.bin", "manifest.json", "weight.bin", "y.bin",
             ]  # fmt: skip
+    assert turned == [6000]
+
+
+def test_two_large_row_groups_share_one_file(frame, tmp_path, monkeypatch):
+    """Whole numbers, truth values and float32 among them; nothing of the file is left."""
+    monkeypatch.setattr("fenchel.data.readers._STEP", 10_000)
+    monkeypatch.setattr("fenchel.data.readers._SLICE", 10_000)
+    path = tmp_path / "t.parquet"
+    part = frame.head(5000).with_columns(pl.col("c3").cast(pl.Float32))
+    part.write_parquet(path, row_group_size=3000)
+    names = ["count", "c5", "c3", "y"]
+    with scan(path, columns=names) as table:
+        np.testing.assert_array_equal(table.gather().X, part.select(names).to_numpy())
+        assert not (table.cache_dir / "columns.bin").exists()
+
+
+def test_checksums_do_not_depend_on_the_batches(frame, tmp_path):
+    """Batches end anywhere in a block of the cache; the checksums are those of whole blocks."""
+    sums = []
+    for size in (777, 3000, 20_000):
+        path = tmp_path / f"{size}.parquet"
+        frame.write_parquet(path, row_group_size=size)
+        with scan(path, columns=FEATURES, target="s") as table:
+            manifest = json.loads((table.cache_dir / "manifest.json").read_text())
+            table.reduce(lambda block: 0)  # each block is verified
+        sums.append([manifest["arrays"][name]["crc32"] for name in ("X", "y")])
+    assert sums[0] == sums[1] == sums[2]
 
 
 @pytest.mark.parametrize("end", ["", "\r\n", "\n\r\n\n"], ids=["none", "one", "empty lines"])

@@ -101,13 +101,12 @@ def test_refusals_say_what_would_work() -> None:
         (
             Newton(),
             kernel_problem(Logistic(), L2(0.1), True),
-            "Newton needs the rows of a table, not GramDesign; GradientDescent takes it",
+            "Newton needs the rows of a table, not GramDesign; KernelSpan takes it",
         ),
         (
             GradientDescent(),
             kernel_problem(Hinge(), L2(0.1), True),
-            "GradientDescent needs a loss without kinks, not Hinge(); AugmentedLagrangian takes it "
-            "with the rows of a table",
+            "GradientDescent needs a loss without kinks, not Hinge(); KernelSpan takes it",
         ),
         (
             MulticlassLagrangian(),
