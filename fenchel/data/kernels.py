@@ -236,10 +236,10 @@ class GramKernel(Kernel[Floats]):
         self.joint = function.outputs > 1 or point[0].ndim == 2
         middle = np.zeros(d) if centre is None else centre
         self.centre = np.ascontiguousarray(middle, layout.dtype)
-        # Few parts, each of many rows for a column: its matrix, d² numbers, is written and merged;
-        # 64 of them keep 16 threads busy, 2²⁷ bytes of them are enough memory.
+        # Few parts, each of at least as many rows as columns: its matrix, d² numbers, is written and
+        # merged. 32 of them keep 16 threads busy, 2²⁶ bytes of them are enough memory.
         size = 8.0 * function.outputs * (d + 1) ** 2
-        parts = max(1.0, min(64.0, 2.0**27 / size, self.rows.n / (4.0 * (d + 1))))
+        parts = max(1.0, min(32.0, 2.0**26 / size, self.rows.n / (d + 1.0)))
         self.part = max(part_rows(PART / max(self.rows.n / parts, 1.0)), 64)
         self.tile = min(self.part, max(2**19 // self.rows.row_bytes, 32))
 
