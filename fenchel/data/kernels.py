@@ -236,7 +236,7 @@ class GramKernel(Kernel[Floats]):
         self.joint = function.outputs > 1 or point[0].ndim == 2
         middle = np.zeros(d) if centre is None else centre
         self.centre = np.ascontiguousarray(middle, layout.dtype)
-        # Few parts, each of at least as many rows as columns: its matrix, d² numbers, is written and
+        # Few parts, each of as many rows as columns or more: its matrix, d² numbers, is written and
         # merged. 32 of them keep 16 threads busy, 2²⁶ bytes of them are enough memory.
         size = 8.0 * function.outputs * (d + 1) ** 2
         parts = max(1.0, min(32.0, 2.0**26 / size, self.rows.n / (d + 1.0)))

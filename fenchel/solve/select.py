@@ -42,7 +42,6 @@ def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
         yield PairNewton(goal=tol)
     elif isinstance(objective, Problem) and isinstance(objective.design, KernelExpansion):
         yield KernelSpan(select, goal=tol)
-        yield GradientDescent("accelerated", keep_path=False)
     elif isinstance(objective, Problem):
         yield _by_shape(objective, tol)
         yield NewtonCG(goal=tol)  # several targets at once

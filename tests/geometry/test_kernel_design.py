@@ -317,17 +317,17 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="not positive semi-definite on these rows"):
         minimise(wrong)
     design = KernelDesign(KERNEL, blocks)
-    with pytest.raises(ValueError, match="a kernel problem needs the L2 penalty with lam > 0"):
+    with pytest.raises(ValueError, match="KernelSpan needs a positive L2 penalty"):
         minimise(Problem(Hinge(), L1(0.1), design))
     apart = np.tile(X, (3, 1)) * np.arange(1.0, 481.0)[:, None]
     with pytest.raises(MemoryError, match=r"GiB .* use fewer rows, a wider kernel or landmarks"):
         KernelDesign(kernels.Gaussian(50.0), as_blocks(apart)).explicit(1000.0)
     for penalty, targets, words in (
-        (L2(0.0), None, "needs the L2 penalty with lam > 0"),
+        (L2(0.0), None, "needs a positive L2 penalty"),
         (L2(0.1), 1, "one target at a time"),
     ):
         with pytest.raises(ValueError, match=words):
             minimise(Problem(Square(), penalty, design, targets=targets))
     linear = Problem(Hinge(), L2(0.1), MatrixDesign(blocks))
-    with pytest.raises(ValueError, match="KernelSpan needs a kernel design"):
+    with pytest.raises(ValueError, match="KernelSpan needs rows seen through a kernel"):
         minimise(linear, KernelSpan(lambda problem, tol: None))

@@ -242,7 +242,9 @@ def test_a_loose_fit_is_told_apart():
     proof = certify(loose, X, MALIGN)
     assert best.relative_gap <= 1e-8
     assert proof.relative_gap > 0.1
-    assert proof.bound == pytest.approx(best.value, rel=0.01) and proof.bound <= best.value
+    assert proof.bound == pytest.approx(best.value, rel=0.01)
+    # Two sums of 569 terms that agree to 2e-15: which is greater depends on the processor.
+    assert proof.bound <= best.value * (1.0 + 1e-12)
 
 
 # ---------------------------------------------------------------------- ours, containers, refusals
