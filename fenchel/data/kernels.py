@@ -136,9 +136,11 @@ class CsrSweepKernel(Kernel[Totals]):
         self.y, self.s = _vector(block.y, n), _vector(block.weight, n)
         columns = [np.asarray(w, working).reshape(d, -1) for w, _ in points]
         # Columns of w side by side: the entries of X are read once for all of them.
-        self.W = np.ascontiguousarray(np.concatenate(columns, axis=1))
-        self.b = np.concatenate([np.reshape(np.asarray(b, np.float64), -1) for _, b in points])
-        self.joint = points[0][0].ndim == 2
+        W = np.concatenate([np.zeros((d, 0), working), *columns], axis=1)
+        self.W = np.ascontiguousarray(W)
+        intercepts = [np.reshape(np.asarray(b, np.float64), -1) for _, b in points]
+        self.b = np.concatenate([np.zeros(0), *intercepts])
+        self.joint = len(points) > 0 and points[0][0].ndim == 2
         each = max(block.X.nnz / max(n, 1), 1e-9)
         # A part's sums are a full vector of columns: at most an eighth of the part's own entries.
         self.part = max(part_rows(12.0 * each), int(8.0 * d / each), 1)

@@ -64,7 +64,7 @@ class Sweep(Statistic[Totals]):
 
     def compiled(self, block: Block, layout: Layout) -> SweepKernel | CsrSweepKernel | None:
         function = self.rows.compiled() if isinstance(self.rows, RowStatistic) else None
-        if function is None:
+        if function is None or _is_several(self.points, block, function):
             return None
         kind = np.dtype(np.float64) if self.exact else layout.dtype
         if layout.order == "csr":
@@ -162,11 +162,9 @@ class Gram(Statistic[Floats]):
         if not isinstance(self.curvature, RowCurvature) or layout.order == "csr":
             return None
         function = self.curvature.compiled()
-        return (
-            None
-            if function is None
-            else GramKernel(block, layout, self.point, self.centre, function)
-        )
+        if function is None or _is_several([self.point], block, function):
+            return None
+        return GramKernel(block, layout, self.point, self.centre, function)
 
 
 class RowCurvature(ABC):
@@ -181,6 +179,13 @@ class RowCurvature(ABC):
     @abstractmethod
     def compiled(self) -> RowFunction | None:
         """r = s h for a compiled pass."""
+
+
+def _is_several(points: Sequence[Point], block: Block, function: RowFunction) -> bool:
+    """Whether rows have several targets, or several scores where a row function looks at one."""
+    if block.y is not None and block.y.ndim > 1:
+        return True
+    return function.outputs == 1 and any(w.ndim > 1 for w, _ in points)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ import pytest
 from convex.cases import LOSSES
 from scipy.sparse import csr_array
 
-from fenchel.convex.distance import Distance
+from fenchel.convex.distance import Distance, Square
 from fenchel.convex.loss import Scalar
 from fenchel.convex.margin import Logistic, Margin
 from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.rows.statistics import DualSums, LossCurvature, ValueGradient
 from fenchel.data.blocks import Block, InMemory, threads
 from fenchel.data.statistic import kernel_of
-from fenchel.data.sweep import Gram, Sweep
+from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep
 from fenchel.testing import check_statistic
 
 N, D = 1031, 7
@@ -74,6 +74,34 @@ def test_gram(loss, layout):
     for centre in (None, np.linspace(-1.0, 1.0, D)):
         stat = Gram(point, LossCurvature(loss), centre)
         check_statistic(stat, block, tol=1e-12 if "32" not in layout else 2e-5)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_adjoint_scores_and_products(layout):
+    block, point = case(Square(), layout, False)
+    rng = np.random.default_rng(5)
+    tol = 1e-12 if "32" not in layout else 2e-5
+    for exact in (True, False):
+        check_statistic(Adjoint(rng.normal(size=N), exact), block, tol=tol)
+        if "CSR" not in layout:
+            check_statistic(Scores(point, exact), block, tol=tol)
+    check_statistic(Sweep([point], Product()), block, tol=tol)
+
+
+@pytest.mark.parametrize("loss", [Square(), Logistic()], ids=repr)
+def test_several_targets_are_left_to_the_definition(loss):
+    """A row function of one score read the second target as the next row's."""
+    rng = np.random.default_rng(6)
+    X, Y = rng.normal(size=(40_000, 6)), np.sign(rng.normal(size=(40_000, 2)))
+    whole = Block(0, X, Y)
+    point = rng.normal(size=(6, 2)), np.array([0.1, -0.2])
+    for stat in (
+        Sweep([point], ValueGradient(loss, True), True),
+        Sweep([point], DualSums(loss, np.zeros(()), None), True),
+        Gram(point, LossCurvature(loss), None),
+        Gram((np.zeros(6), 0.0), LossCurvature(loss), None),
+    ):
+        assert kernel_of(stat, whole) is None
 
 
 def test_one_column_one_row_and_a_slice_of_columns():
