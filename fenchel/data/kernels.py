@@ -224,6 +224,8 @@ class ScoresKernel(Kernel[Floats]):
 class GramKernel(Kernel[Floats]):
     """`dense.compiled.weighted_gram` for one block."""
 
+    least_parts = 1  # d² products for each row of a part
+
     def __init__(
         self,
         block: Block,

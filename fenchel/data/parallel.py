@@ -162,18 +162,17 @@ def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
     """
     parts = -(-n_rows // kernel.part)
     slots = kernel.slots(parts)
-    # Two megabytes a thread: to wake one takes as long as a fifth of a megabyte.
-    workers = min(thread_count(), -(-parts // 4))
-    if workers <= 1:
-        kernel.run(0, parts, slots)
-        return kernel.result(tree_of(slots))
+    workers = min(thread_count(), -(-parts // kernel.least_parts))
     cuts = [parts * i // workers for i in range(workers + 1)]
-    pool = _pool(os.getpid(), thread_count())
-    others = [pool.submit(kernel.run, cuts[i], cuts[i + 1], slots) for i in range(1, workers)]
-    try:
-        kernel.run(0, cuts[1], slots)
-    finally:
-        wait(others)  # the slots must not be written to after this call
+    # A product inside a range runs on that range's thread: split further its bits would depend on
+    # how many threads BLAS has, and each range would wake all of them.
+    with one_blas_thread():
+        pool = _pool(os.getpid(), thread_count())
+        others = [pool.submit(kernel.run, cuts[i], cuts[i + 1], slots) for i in range(1, workers)]
+        try:
+            kernel.run(0, cuts[1], slots)
+        finally:
+            wait(others)  # the slots must not be written to after this call
     for other in others:
         other.result()
     return kernel.result(tree_of(slots))

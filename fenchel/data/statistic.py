@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,9 @@ class Kernel(ABC, Generic[S]):
     """A compiled loop over parts of a block."""
 
     part: int  # rows in a part
+    # Parts that are worth waking a thread for, which takes as long as a fifth of a megabyte: four
+    # of half a megabyte.
+    least_parts: ClassVar[int] = 4
 
     @abstractmethod
     def slots(self, parts: int) -> Slots:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from convex.cases import LOSSES
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from fenchel.convex.distance import Distance, Square
 from fenchel.convex.loss import Scalar
@@ -12,7 +13,7 @@ from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.rows.statistics import DualSums, LossCurvature, ValueGradient
 from fenchel.data.blocks import Block, InMemory, threads
 from fenchel.data.statistic import kernel_of
-from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep
+from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep, Unit
 from fenchel.testing import check_statistic
 
 N, D = 1031, 7
@@ -141,6 +142,18 @@ def test_any_number_of_threads_gives_the_same_bits():
         for other in found[1:]:
             for a, b in zip(found[0], other, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_blas_threads_do_not_change_the_bits_of_a_gram_matrix():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(9_000, 120)), np.sign(rng.normal(size=9_000))
+    blocks, stat = InMemory(Block(0, X, y)), Gram((np.zeros(120), 0.0), Unit(), None)
+    assert kernel_of(stat, blocks.whole) is not None
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"):
+            found.append(blocks.reduce(stat))
+    np.testing.assert_array_equal(*found)
 
 
 def test_read_only_rows_are_not_compiled_again():

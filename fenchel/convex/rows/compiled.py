@@ -18,23 +18,12 @@ from typing import Any
 import numpy as np
 from numba import carray, njit, types
 
+from fenchel.data import elementary
 from fenchel.data.elementary import compiled as scalar
 from fenchel.data.native.compiled import DOUBLE, c_function, pointer
 
-NAMES = (
-    "absolute",
-    "clip",
-    "constant",
-    "exp",
-    "indicator",
-    "log1p",
-    "maximum",
-    "sign",
-    "where",
-    "xlogx",
-)
 _SIGNATURE = types.void(*[types.int64] * 8)
-_LIBRARY = {name: getattr(scalar, name) for name in NAMES}
+_LIBRARY = {name: vars(scalar)[name] for name in elementary.__all__}
 exp, log1p, maximum = scalar.exp, scalar.log1p, scalar.maximum
 
 _UNBOUND: Any = None
