@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from convex.cases import LOSSES
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fenchel.convex.distance import Distance, Square
 from fenchel.convex.loss import Scalar
@@ -12,8 +12,9 @@ from fenchel.convex.margin import Logistic, Margin
 from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.rows.statistics import DualSums, LossCurvature, ValueGradient
 from fenchel.data.blocks import Block, InMemory, threads
-from fenchel.data.statistic import kernel_of
-from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep, Unit
+from fenchel.data.parallel import in_ranges
+from fenchel.data.statistic import Kernel, kernel_of
+from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep
 from fenchel.testing import check_statistic
 
 N, D = 1031, 7
@@ -144,16 +145,25 @@ def test_any_number_of_threads_gives_the_same_bits():
                 np.testing.assert_array_equal(a, b)
 
 
-def test_blas_threads_do_not_change_the_bits_of_a_gram_matrix():
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(9_000, 120)), np.sign(rng.normal(size=9_000))
-    blocks, stat = InMemory(Block(0, X, y)), Gram((np.zeros(120), 0.0), Unit(), None)
-    assert kernel_of(stat, blocks.whole) is not None
-    found = []
-    for count in (1, 2):
-        with threadpool_limits(count, user_api="blas"):
-            found.append(blocks.reduce(stat))
-    np.testing.assert_array_equal(*found)
+class Watched(Kernel):
+    """Notes how many threads BLAS has while its parts run."""
+
+    part, seen = 1, ()
+
+    def slots(self, parts):
+        return (np.zeros(parts),)
+
+    def run(self, first, last, slots):
+        self.seen += tuple(x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas")
+
+    def result(self, sums):
+        return self.seen
+
+
+def test_blas_has_one_thread_in_every_range():
+    with threadpool_limits(2, user_api="blas"), threads(2):
+        seen = in_ranges(Watched(), 16)
+    assert len(seen) >= 2 and set(seen) == {1}
 
 
 def test_read_only_rows_are_not_compiled_again():
