@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import Array, double, host, like
+from fenchel.data.arrays import Array, double, like
 
 
 class Loss(ABC):
@@ -53,17 +53,17 @@ class Loss(ABC):
         """The second derivative, as `curvature` gave it, applied to a direction u."""
         return curvature * u
 
-    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> Array:
         """What `center` must know about all rows; blocks of rows add up. No weight counts as 1.
 
-        [Σ s max(θ, 0), Σ s max(−θ, 0)]
+        [Σ s max(θ, 0), Σ s max(−θ, 0)] in float64, where θ lies.
         """
         theta = double(theta)
         # |θ| + θ is twice the positive part, without rounding and faster than a comparison.
         size = abs(theta)
         up = _sum(size + theta, weight)
         size -= theta
-        return np.array([0.5 * up, 0.5 * _sum(size, weight)])
+        return stacked(0.5 * up, 0.5 * _sum(size, weight), theta)
 
     def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
         """A point of the domain near θ with Σ s θ = 0: the optimality of a free intercept.
@@ -120,13 +120,14 @@ class Unbounded(Loss):
 
     __slots__ = ()
 
-    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> Array:
         """[Σ s θ, Σ s]."""
-        mass = float(theta.shape[0]) if weight is None else float(double(weight).sum())
+        theta = double(theta)
+        mass = theta.shape[0] + 0.0 * theta[:1].sum() if weight is None else double(weight).sum()
         if theta.ndim == 1:
-            return np.array([_sum(double(theta), weight), mass])
-        total = host(double(theta).sum(0) if weight is None else double(weight) @ double(theta))
-        return np.stack([total, np.full_like(total, mass)])
+            return stacked(_sum(theta, weight), mass, theta)
+        total = theta.sum(0) if weight is None else double(weight) @ theta
+        return stacked(total, mass + 0.0 * total, theta)
 
     def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
         """θ − Σ s θ / Σ s."""
@@ -190,5 +191,13 @@ def inward(bound: float, z: Array) -> float:
     return float(near)
 
 
-def _sum(values: Array, weight: Array | None) -> float:
-    return float(values.sum() if weight is None else double(weight) @ values)
+def _sum(values: Array, weight: Array | None) -> Array:
+    return values.sum() if weight is None else double(weight) @ values
+
+
+def stacked(first: Array, second: Array, like: Array) -> Array:
+    """Two numbers or vectors as the rows of an array of numpy, or of torch where `like` is."""
+    if isinstance(like, np.ndarray):
+        return np.stack([np.asarray(first), np.asarray(second)])
+    xp = array_namespace(like)
+    return xp.stack([first, second])

@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.convex.loss import Loss
-from fenchel.data.arrays import Array, double, host, like
+from fenchel.convex.loss import Loss, stacked
+from fenchel.data.arrays import Array, double, like
 from fenchel.data.elementary import xlogx
 
 
@@ -26,13 +26,13 @@ class Joint(Loss):
     __slots__ = ()
     n_classes: int
 
-    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> NDArray[np.float64]:
+    def imbalance(self, y: Array, theta: Array, weight: Array | None) -> Array:
         """[Σ s q, Σ s e_y], (2, K): the class masses that θ predicts and those observed."""
         xp = array_namespace(theta)
         theta = double(theta)
         s = xp.ones_like(theta[:, 0]) if weight is None else double(weight)
         observed = s @ self._simplex(y, xp.zeros_like(theta))
-        return np.stack([host(s @ theta + observed), host(observed)])
+        return stacked(s @ theta + observed, observed, theta)
 
     def center(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:
         """q T − e_y, with T a stochastic matrix that carries the predicted masses to the observed.

@@ -63,5 +63,36 @@ def double(X: Array) -> Array:
     return X if X.dtype == np.float64 else X.astype(np.float64)
 
 
+def fetched(parts: Any) -> Any:
+    """Nested sums with their device tensors as float64 numpy arrays: one copy, and so one wait for
+    the device, however many there are. What lies on the host is left as it is."""
+    tensors: list[Any] = []
+
+    def collect(part: Any) -> None:
+        if isinstance(part, tuple):
+            for one in part:
+                collect(one)
+        elif is_torch_array(part):
+            tensors.append(part)
+
+    collect(parts)
+    if not tensors:
+        return parts
+    xp = array_namespace(*tensors)
+    flat = host(xp.concat([xp.reshape(t, (-1,)).double() for t in tensors]))
+    cuts = np.cumsum([t.numel() for t in tensors])[:-1]
+    arrays = iter(np.split(flat, cuts))
+
+    def placed(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return type(part)(*(placed(one) for one in part))
+        if not is_torch_array(part):
+            return part
+        values = next(arrays)
+        return values.reshape(tuple(part.shape)) if part.ndim else float(values[0])
+
+    return placed(parts)
+
+
 def is_sparse(X: Array) -> bool:
     return bool(issparse(X))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import is_sparse
+from fenchel.data.arrays import fetched, is_sparse
 from fenchel.data.parallel import (
     copied,
     in_ranges,
@@ -203,8 +203,10 @@ class InMemory(Numbered):
             # faster, as long as there are enough of them to share and the last cache holds them.
             most = 2**23 // max(X.itemsize * self.n_cols, 1)
             rows = max(rows, min(most, -(-self.n_rows // 8)))
-        else:  # a device wants few large launches
-            rows = max(2**26 // max(8 * self.n_cols, 1), 1)
+        else:
+            # A device wants few large launches: at 4 TB/s a gigabyte takes as long as the twenty
+            # launches of a pass, and a block's temporary arrays are at most as large again.
+            rows = max(2**30 // max(8 * self.n_cols, 1), 1)
         self.rows = max(1, min(rows, self.n_rows))
         self.dtype = np.dtype(str(X.dtype).removeprefix("torch."))
         self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
@@ -220,8 +222,12 @@ class InMemory(Numbered):
 
     @property
     def workers(self) -> int:
-        device = self._sparse_parts is None and not isinstance(self.whole.X, np.ndarray)
-        return 1 if device else thread_count()
+        return 1 if self.on_device else thread_count()
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the rows are tensors of a device, or of torch on the host."""
+        return self._sparse_parts is None and not isinstance(self.whole.X, np.ndarray)
 
     def _cut_sparse(self) -> list[Any]:
         from scipy.sparse import csr_array
@@ -275,6 +281,9 @@ class InMemory(Numbered):
         return None if known[1] is None else known[1]._kernel(stat.stat)
 
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
+        if self.on_device:  # sums stay there until the last block
+            total = tree_sum(on_block(stat, block) for block in self)
+            return fetched(total) if isinstance(total, Totals) else total
         if not isinstance(stat, Several):
             kernel = self._kernel(stat)
             return super().reduce(stat) if kernel is None else in_ranges(kernel, self.n_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import Array, host, is_sparse, like
+from fenchel.data.arrays import Array, fetched, host, is_sparse, like
 from fenchel.data.tree import Totals
 
 Floats = NDArray[np.float64]
@@ -50,13 +50,14 @@ def weighted_gram(X: Array, h: Array, centre: Floats | None) -> Floats:
     rank-k product."""
     X = X.toarray() if is_sparse(X) else X
     d = X.shape[1]
+    on_host = isinstance(X, np.ndarray)
     centred = X if centre is None else X - like(centre, X)
     many = h if h.ndim == 2 else h[:, None]
     out = np.empty((many.shape[1], d + 1, d + 1))
     for k in range(many.shape[1]):
         root = many[:, k] ** 0.5
         scaled = centred * root[:, None]
-        out[k, :d, :d] = host(scaled.T @ scaled)
-        out[k, d, :d] = out[k, :d, d] = host(root @ scaled)
-        out[k, d, d] = float((root * root).sum())
+        sums = Totals(scaled.T @ scaled, root @ scaled, (root * root).sum())
+        out[k, :d, :d], row, out[k, d, d] = sums if on_host else fetched(sums)
+        out[k, d, :d] = out[k, :d, d] = row
     return out if h.ndim == 2 else out[0]

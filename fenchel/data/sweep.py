@@ -60,7 +60,7 @@ class Sweep(Statistic[Totals]):
             s = None if s is None else double(s)
         scores = [forward(X, w) + like(b, X) for w, b in self.points]
         r, sums = self.rows(y, scores, s)
-        return Totals(host(adjoint(X, r)), host(r.sum(0)), *sums)
+        return Totals(double(adjoint(X, r)), double(r.sum(0)), *sums)
 
     def compiled(self, block: Block, layout: Layout) -> SweepKernel | CsrSweepKernel | None:
         function = self.rows.compiled() if isinstance(self.rows, RowStatistic) else None

@@ -11,7 +11,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from fenchel.data.arrays import Array, host
+from fenchel.data.arrays import Array, double, host
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.faults import check_finite, check_shape, check_weight, vector
 
@@ -277,7 +277,7 @@ def total_weight(blocks: Blocks) -> float:
 
     if isinstance(blocks, InMemory):
         weight = blocks.whole.weight
-        return float(blocks.n_rows) if weight is None else float(host(weight).sum())
+        return float(blocks.n_rows) if weight is None else float(double(weight).sum())
 
     def stat(block: Block) -> Totals:
         if block.weight is None:

@@ -85,6 +85,9 @@ def host_keep(x: Any) -> NDArray[Any]:
     return x.detach().cpu().numpy() if is_torch_array(x) else np.asarray(x)
 
 
+SPAN = 4096  # between the least and the largest label: up to it to count takes one read of y
+
+
 def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The sorted classes that have weight, and each row's class code (-1 for a class without)."""
     labels = np.asarray(host_keep(y))
@@ -92,7 +95,7 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iub" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low <= 4096:  # as fast as one read of y
+        if high - low <= SPAN:
             shifted = labels.astype(np.int64) - low
             counts = np.bincount(shifted, weight, minlength=high - low + 1)
             present = np.flatnonzero(counts > 0)

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
@@ -16,6 +17,7 @@ from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.table import as_blocks, check_weight, follow
 from fenchel.models.base import (
+    SPAN,
     classes_of,
     host_keep,
     is_remote,
@@ -78,8 +80,16 @@ def class_rows(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    labels = host_keep(y)
     blocks = rows_in(estimator, X)
+    on_device = None if sample_weight is not None else device_classes(y, blocks)
+    if on_device is not None:
+        classes, codes = on_device
+        check_two(estimator, classes)
+        X = blocks.gather().X
+        target = codes if len(classes) > 2 else (2 * codes - 1).to(X.dtype)
+        rows = InMemory(Block(0, X, target), blocks.names)
+        return classes, class_weighted(rows, classes, class_weight)
+    labels = host_keep(y)
     n = blocks.n_rows
     if labels.ndim and len(labels) != n:
         raise ValueError(
@@ -95,6 +105,28 @@ def class_rows(
     s = None if weight is None else follow(weight, whole.X)
     rows = InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
     return classes, class_weighted(rows, classes, class_weight)
+
+
+def device_classes(y: Any, blocks: Blocks) -> tuple[NDArray[Any], Any] | None:
+    """The sorted classes, and each row's class code as a tensor, of whole numbers that lie on a
+    device beside their rows; None for any other target, or where the numbers are far apart."""
+    X = blocks.whole.X if isinstance(blocks, InMemory) else None
+    if not (is_torch_array(X) and is_torch_array(y)) or y.device != X.device or y.ndim != 1:
+        return None
+    if y.is_floating_point() or y.is_complex() or y.shape[0] != X.shape[0]:
+        return None
+    whole = y.long()
+    low, high = (int(end) for end in whole.aminmax())
+    if high - low > SPAN:
+        return None
+    shifted = whole - low
+    present = np.flatnonzero(host_keep(shifted.bincount(minlength=high - low + 1)))
+    classes = (present + low).astype(host_keep(y[:1]).dtype)
+    if len(present) == high - low + 1:
+        return classes, shifted
+    table = np.zeros(high - low + 1, np.int64)
+    table[present] = np.arange(len(present))
+    return classes, follow(table, X)[shifted]
 
 
 def _remote(

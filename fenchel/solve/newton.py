@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
 from fenchel.convex.kronecker import kronecker, turned
 from fenchel.convex.problem import Evaluation, Problem
+from fenchel.data.blocks import InMemory
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
@@ -84,7 +85,7 @@ class Newton(Solver):
         assert isinstance(problem.design, MatrixDesign)
         if not problem.design.blocks.local:  # what comes to the driver must not grow with n
             rows = max(min(rows, 2**23 // (d + 1)), 8 * (d + 1), 2048)
-        if not self.sample or 3 * rows > n:
+        if not self.sample or 3 * rows > n or _is_quick(problem):
             return None
         return problem.sampled(rows)
 
@@ -106,9 +107,7 @@ class Newton(Solver):
         direction = memory.direction
         if direction is None:
             direction = _apply(problem, memory, gradient(problem, state.point, state.seen))
-        moved = descend(
-            problem, state.point, state.seen, direction, memory.exact or is_double(problem)
-        )
+        moved = descend(problem, state.point, state.seen, direction, _is_exact(problem, memory))
         if moved is None:
             if not memory.fresh:
                 return self._renewed(problem, state)
@@ -137,7 +136,7 @@ class Newton(Solver):
             return new.memory.own or left > 25.0
         n, size = problem.design.n_rows, problem.design.dimension + 1
         each = size * ((problem.outputs or 1) + 1) / 2
-        if n * size * each < 3e6:  # too small for a pass to count
+        if n * size * each < 3e6 or _is_quick(problem):  # too small for a pass to count
             return left > 1.0
         return left > 3.0 + 2.0 * (1.0 + each / 30.0)
 
@@ -153,12 +152,8 @@ class Newton(Solver):
         return self._at(problem, memory, state.point, state.seen)
 
     def _arrive(self, problem: Problem, memory: Memory, point: Point) -> State:
-        return self._at(
-            problem,
-            memory,
-            point,
-            problem.evaluate(point, exact=memory.exact or is_double(problem)),
-        )
+        seen = problem.evaluate(point, exact=_is_exact(problem, memory))
+        return self._at(problem, memory, point, seen)
 
     def _at(self, problem: Problem, memory: Memory, point: Point, seen: Evaluation) -> State:
         """The state at a point: the direction is made now, since it also tells the decrement."""
@@ -196,6 +191,20 @@ def _ahead(last: State, ridge: float) -> Point:
     dw, db = memory.factor.solve(memory.ridge * w, 0.0 * np.asarray(b))
     along = min(max(math.log(ridge / memory.ridge), -1.0), 1.0)
     return w - along * dw, b - along * db if np.ndim(b) else float(b - along * db)
+
+
+def _is_exact(problem: Problem, memory: Memory) -> bool:
+    """Whether passes are made in float64."""
+    return memory.exact or is_double(problem)
+
+
+def _is_quick(problem: Problem) -> bool:
+    """Whether a pass takes no longer than its launches on a device, so that a sample's takes as
+    long: an H200 reads so many values in the time of twenty launches."""
+    assert isinstance(problem.design, MatrixDesign)
+    blocks = problem.design.blocks
+    on_device = isinstance(blocks, InMemory) and blocks.on_device
+    return on_device and blocks.n_rows * blocks.n_cols <= 2**27
 
 
 def _whole(problem: Problem) -> bool:

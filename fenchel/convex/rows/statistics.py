@@ -129,7 +129,7 @@ def dual_sums(
     loss: Loss, middle: Floats, y: Array, z: Array, value: Array, theta: Array, s: Array | None
 ) -> Totals:
     """Σ s l(y, z), Σ s l*(y - middle, θ) and the rounding floor of `DualSums`."""
-    mass = float(z.shape[0]) if s is None else float(array_namespace(s).sum(s))
+    mass = float(z.shape[0]) if s is None else array_namespace(s).sum(s)
     floor = EPS * EPS * mass
     if isinstance(loss, Distance):
         raw, nothing = weighted_sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
@@ -151,13 +151,15 @@ def weighted(theta: Array, s: Array | None) -> Array:
     return theta * (s if theta.ndim == 1 else s[:, None])
 
 
-def weighted_sum(values: Array, s: Array | None) -> float:
-    """Σ sᵢ valuesᵢ in float64; a row of no weight counts nothing, even at infinity."""
+def weighted_sum(values: Array, s: Array | None) -> Any:
+    """Σ sᵢ valuesᵢ in float64; a row of no weight counts nothing, even at infinity. On a device the
+    sum stays there, so that no block waits for it."""
     xp = array_namespace(values)
     if s is not None:
         s = s if values.ndim == 1 else s[:, None]
         values = xp.where(s > 0, values, 0.0) * s
-    return float(xp.sum(values, dtype=xp.float64))
+    total = xp.sum(values, dtype=xp.float64)
+    return float(total) if isinstance(values, np.ndarray) else total
 
 
 def _parameters(loss: Scalar) -> Floats:
