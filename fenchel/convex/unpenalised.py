@@ -233,7 +233,7 @@ def _setting(
     if near and not bounded and not given:
         factor = curvature(free, point, centre).factor(lam)
         chol = factor.root.chol
-        if chol is not None and np.diagonal(chol[0]).min() > WELL:
+        if chol is not None and np.diagonal(chol).min() > WELL:
             return Setting(problem, design, point, factor, d, lengths, None, False)
     framed = None if lam else _frame(problem, active)
     if framed is None:

@@ -7,10 +7,11 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -167,15 +168,58 @@ def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
     # A product inside a range runs on that range's thread: split further its bits would depend on
     # how many threads BLAS has, and each range would wake all of them.
     with one_blas_thread():
-        pool = _pool(os.getpid(), thread_count())
-        others = [pool.submit(kernel.run, cuts[i], cuts[i + 1], slots) for i in range(1, workers)]
+        ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        tasks = _range_workers(os.getpid()).ready(workers - 1)
+        for i in range(1, workers):
+            tasks.put((kernel.run, cuts[i], cuts[i + 1], slots, ended))
         try:
             kernel.run(0, cuts[1], slots)
-        finally:
-            wait(others)  # the slots must not be written to after this call
-    for other in others:
-        other.result()
+        finally:  # the slots must not be written to after this call
+            failures = [ended.get() for _ in range(1, workers)]
+    for failure in failures:
+        if failure is not None:
+            raise failure
     return kernel.result(tree_of(slots))
+
+
+Range = tuple[Callable[..., None], int, int, Any, SimpleQueue[BaseException | None]]
+
+
+class _RangeWorkers:
+    """Threads that wait for ranges of a compiled pass.
+
+    Sixteen futures of an executor take half a millisecond to hand out and to collect, as long as
+    many a pass itself; two queues take a tenth of that.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+        self._tasks: SimpleQueue[Range] = SimpleQueue()
+
+    def ready(self, count: int) -> SimpleQueue[Range]:
+        """The queue of tasks, with so many threads behind it."""
+        with self._lock:
+            while self._count < count:
+                self._count += 1
+                threading.Thread(target=_serve, args=(self._tasks,), daemon=True).start()
+        return self._tasks
+
+
+def _serve(tasks: SimpleQueue[Range]) -> None:
+    while True:
+        run, first, last, slots, ended = tasks.get()
+        failure = None
+        try:
+            run(first, last, slots)
+        except BaseException as error:  # raised again by the thread that waits
+            failure = error
+        ended.put(failure)
+        del run, slots, ended, failure  # a table must not live on until the next pass
+
+
+@lru_cache(maxsize=2)
+def _range_workers(process: int) -> _RangeWorkers:
+    return _RangeWorkers()
 
 
 def copied(values: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
