@@ -83,7 +83,7 @@ _ROOMS = {
     "fenchel.score.calibration_bins": ("CalibrationBins", "calibration_bins"),
     "fenchel.score.probability": ("brier", "log_loss"),
     "fenchel.score.scorers": ("scorer",),
-    "fenchel.score.scatter": ("certify_clusters", "certify_projection"),
+    "fenchel.score.spectral_certificates": ("certify_clusters", "certify_projection"),
     "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (

@@ -16,7 +16,7 @@ ROOMS = {
     "geometry": {"data"},
     "solve": {"data", "convex"},
     "models": {"data", "convex", "geometry", "solve"},
-    "score": {"data", "convex"},
+    "score": {"data", "convex", "geometry"},
     "show": {"data", "convex", "score"},
     "app": {"data", "convex", "geometry", "solve", "models", "score", "show"},
 }

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fenchel.convex.spectral_bounds import CentredRows, within_clusters
 from fenchel.data.result_table import Tabular
 from fenchel.score.estimate import is_whole
 from fenchel.score.groups import Floats
-from fenchel.score.scatter import Cloud, apart
+from fenchel.score.spectral_certificates import cluster_codes
 
 CLEAR = 5.0  # errors that a step must be above
 WIDEST = 256  # powers of two of the rows, with room for squares and their sums
@@ -118,7 +119,7 @@ def gap_statistic(
         raise ValueError(f"counts must be whole numbers that increase from 1 or more, got {tried}")
     if not is_whole(draws) or draws < 2:
         raise ValueError(f"draws must be a whole number, 2 or more to have an error, got {draws!r}")
-    cloud = Cloud(X)
+    cloud = CentredRows(X)
     rows = cloud.rows
     if tried[-1] > len(rows):
         raise ValueError(f"{tried[-1]} clusters need as many rows, and there are {len(rows)}")
@@ -173,5 +174,5 @@ def _walk(
     labels = tuple(
         clone(estimator).set_params(**{parameter: count}).fit_predict(given) for count in counts
     )
-    left = (apart(rows, one)[0] for one in labels)
+    left = (within_clusters(rows, *cluster_codes(one, len(rows))) for one in labels)
     return np.array([float(np.sum(one * one)) for one in left]), labels

@@ -19,7 +19,7 @@ from fenchel.app.models import CLUSTERS
 from fenchel.app.report import loose
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.clusters import clustered
-from fenchel.score.scatter import Cloud
+from fenchel.convex.spectral_bounds import CentredRows
 
 X = StandardScaler().fit_transform(load_wine().data)
 
@@ -29,7 +29,7 @@ def severities(report) -> dict[str, str]:
 
 
 def test_the_clusters_are_the_cultivars_and_their_numbers_are_right():
-    found = clustered(CLUSTERS[0], X, Cloud(X), 0)
+    found = clustered(CLUSTERS[0], X, CentredRows(X), 0)
     assert found.count == 3
     assert adjusted_rand_score(load_wine().target, found.labels) > 0.85
     assert np.all(np.diff(np.bincount(found.labels)) <= 0)  # the largest is the first
@@ -71,7 +71,7 @@ def test_the_axes_are_the_principal_ones():
 
 
 def test_every_row_has_its_place(monkeypatch, tmp_path):
-    found = clustered(CLUSTERS[0], X, Cloud(X), 0)
+    found = clustered(CLUSTERS[0], X, CentredRows(X), 0)
     rows = reports.bottles().rows
     assert rows.columns == [
         *("row", "k-means cluster", "principal-components 1", "principal-components 2")

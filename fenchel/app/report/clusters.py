@@ -15,8 +15,9 @@ from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.spectral_bounds import CentredRows
 from fenchel.score.gap import GapStatistic, gap_statistic
-from fenchel.score.scatter import Cloud
+from fenchel.score.spectral_certificates import cluster_codes
 
 Floats = NDArray[np.float64]
 CHOICE_ROWS = 2000  # on which the number of clusters is chosen and silhouettes are taken
@@ -68,7 +69,7 @@ def count_of(gap: GapStatistic) -> int:
     return gap.chosen if gap.is_clear else 1
 
 
-def clustered(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Clustering:
+def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Clustering:
     """The number of clusters by the gap statistic, then the best of several starts."""
     ((parameter, tried),) = entry.grid.items()
     sample = np.arange(len(X))
@@ -83,12 +84,12 @@ def clustered(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Clustering:
     base.set_params(**{parameter: count, "n_init": 1})
     models = [clone(base).set_params(random_state=s).fit(X) for s in range(seed, seed + STARTS)]
     found = [np.asarray(model.predict(X)) for model in models]
-    proofs = [cloud.clustered(labels) for labels in found]
+    proofs = [cloud.clustered(*cluster_codes(labels, len(X))) for labels in found]
     starts = np.array([proof.value for proof in proofs])
     best = int(starts.argmin())
     order = _by_size(found[best], count)
     labels = order[found[best]]
-    small = cloud if len(some) == len(X) else Cloud(some)
+    small = cloud if len(some) == len(X) else CentredRows(some)
     silhouettes = None
     if 1 < len(np.unique(labels[sample])) < len(sample):
         silhouettes = silhouette_samples(some, labels[sample])

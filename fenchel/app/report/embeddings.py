@@ -14,7 +14,7 @@ from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import proved, told, untold
 from fenchel.convex.certificate import Certificate
-from fenchel.score.scatter import Cloud
+from fenchel.convex.spectral_bounds import CentredRows
 
 Floats = NDArray[np.float64]
 TRUST_ROWS = 800  # whose neighbours are compared
@@ -49,7 +49,7 @@ class Embedding:
     proof: Certificate | None
 
 
-def embedded(entry: Entry, X: Floats, cloud: Cloud, seed: int) -> Embedding:
+def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embedding:
     """Every number of dimensions that is tried, and the plane."""
     ((parameter, tried),) = entry.grid.items()
     dimensions = tuple(r for r in tried if r <= min(X.shape[1], len(X) - 1)) or (1,)

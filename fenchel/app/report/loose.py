@@ -30,8 +30,8 @@ from fenchel.app.table.profile import ColumnProfile, duplicate_rows, profile
 from fenchel.app.table.read import Source
 from fenchel.app.table.redundancy import near_duplicates, total_rows
 from fenchel.app.table.task import Task, target_candidates
+from fenchel.convex.spectral_bounds import CentredRows
 from fenchel.data.blocks import one_thread
-from fenchel.score.scatter import Cloud
 
 LEAST_ROWS = 10
 MOST_ROWS = 50_000
@@ -87,7 +87,7 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
             only = f"the one column that can be used, '{used[0].name[:40]}', holds categories"
             return Shape(profiles, reason=only)
         X = encoder.transform(_sample(source, len(encoder.names), options.seed))
-    cloud = Cloud(X)
+    cloud = CentredRows(X)
     # Threads of other libraries add up in any order, and a report is the same each time.
     with one_thread():
         with clock.part("looking for clusters"):

@@ -1,4 +1,12 @@
-"""Clusterings and projections judged: how far what they leave over may be from the least."""
+"""Lower bounds on what any clustering, or any projection, leaves over: the spectral relaxation.
+
+    min over k centres  Σᵢ minⱼ |xᵢ - mⱼ|²  ≥  tr S - (λ₁ + … + λ_{k-1})
+    min over projections P of rank r  Σᵢ |(I - P)(xᵢ - m)|²  =  tr S - (λ₁ + … + λᵣ)
+
+S the scatter matrix and λ its eigenvalues, the largest first. Cost O(n d min(n, d)).
+
+Reference: Zha, He, Ding, Gu and Simon, Spectral relaxation for k-means clustering, NIPS (2001).
+"""
 
 from __future__ import annotations
 
@@ -6,90 +14,18 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, Kind
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.table import as_blocks
-from fenchel.score.groups import Floats
-from fenchel.score.labels import column, missing_of
 
+Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
-def certify_clusters(X: Any, labels: Any) -> Certificate:
-    """The scatter within clusters, and a bound that no clustering into as many can beat.
-
-    Σᵢ |xᵢ - m(cᵢ)|² ≥ optimum ≥ tr S - (λ₁ + … + λ_{k-1})
-
-    with m(c) the mean of cluster c, S the scatter matrix and λ its eigenvalues from the largest
-    down: the best centres lie in an affine space of dimension k - 1, and no such space comes
-    nearer to the rows than that of the first k - 1 principal components. The bound is honest about
-    being loose: it is exact for one cluster and where every cluster is a single point, and far
-    below the optimum where clusters are wide in many directions. O(n d min(n, d)).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    labels : array of shape (n,)
-        The cluster of each row, from any estimator; k is the number of different ones.
-
-    Returns
-    -------
-    Certificate
-        Of kind "spectral".
-
-    References
-    ----------
-    Zha, He, Ding, Gu and Simon, Spectral relaxation for k-means clustering, NIPS (2001).
-    Ding and He, K-means clustering via principal component analysis, ICML (2004).
-
-    Examples
-    --------
-    >>> from fenchel import certify_clusters
-    >>> c = certify_clusters([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
-    >>> c.value, c.bound
-    (1.0, 0.0)
-    """
-    return Cloud(X).clustered(labels)
-
-
-def certify_projection(X: Any, components: Any) -> Certificate:
-    """What a projection leaves over, and a bound that no other of its dimension can beat.
-
-    Σᵢ |(I - P)(xᵢ - m)|² ≥ optimum = tr S - (λ₁ + … + λᵣ)
-
-    with P the projection onto the rows of `components`, which need not be orthogonal, m the mean
-    and r their rank: principal components reach the optimum. O(n d min(n, d)).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    components : array of shape (r, d)
-        Directions such as `PCA().fit(X).components_`.
-
-    Returns
-    -------
-    Certificate
-        Of kind "eigen".
-
-    References
-    ----------
-    Eckart and Young, The approximation of one matrix by another of lower rank, Psychometrika 1
-    (1936).
-
-    Examples
-    --------
-    >>> from fenchel import certify_projection
-    >>> X = [[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]
-    >>> c = certify_projection(X, [[1.0, 0.0]])
-    >>> round(c.value, 9), round(c.bound, 9)
-    (1.0, 1.0)
-    """
-    return Cloud(X).projected(components)
-
-
-class Cloud:
+class CentredRows:
     """Rows around their mean, over a power of two that keeps squares in range.
 
     Attributes
@@ -120,13 +56,12 @@ class Cloud:
         S = rows.T @ rows if d <= n else rows @ rows.T
         self.values: Floats = np.maximum(np.linalg.eigvalsh(S)[::-1], 0.0)
 
-    def clustered(self, labels: Any) -> Certificate:
-        """What `certify_clusters` says of these labels."""
-        left, count = apart(self.rows, labels)
-        return self._certificate(left, count - 1, "spectral")
+    def clustered(self, codes: NDArray[np.int64], count: int) -> Certificate:
+        """The scatter within clusters 0 … count - 1, and the spectral bound of so many."""
+        return self._certificate(within_clusters(self.rows, codes, count), count - 1, "spectral")
 
     def projected(self, components: Any) -> Certificate:
-        """What `certify_projection` says of these directions."""
+        """The scatter outside the span of the directions, and the least for as many."""
         W = np.atleast_2d(np.asarray(components, dtype=np.float64))
         if W.ndim != 2 or W.shape[1] != self.rows.shape[1]:
             raise ValueError(f"components must have {self.rows.shape[1]} columns, got {W.shape}")
@@ -169,18 +104,12 @@ class Cloud:
         return Certificate(self.outside(value), bound, kind, floor=floor)
 
 
-def apart(rows: Floats, labels: Any) -> tuple[Floats, int]:
-    """The rows less the mean of their cluster, and how many clusters there are."""
-    given = column(labels, "labels")
-    if given.dtype.kind in "fO" and (bad := missing_of(given)).any():
-        raise ValueError(f"labels is {given[bad.argmax()]!r} in row {int(bad.argmax())}: drop it")
-    found, codes = np.unique(given, return_inverse=True)
-    if codes.shape != (len(rows),):
-        raise ValueError(f"labels must be one for each of {len(rows)} rows, got {codes.shape}")
+def within_clusters(rows: Floats, codes: NDArray[np.int64], count: int) -> Floats:
+    """The rows less the mean of their cluster; codes 0 … count - 1, each of them present."""
     order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(found)))
+    starts = np.searchsorted(codes[order], np.arange(count))
     counts = np.diff(np.append(starts, len(rows)))[:, None]
     left = rows.copy()
     for _ in range(2):  # the mean of what the first round leaves makes good its rounding
         left -= (np.add.reduceat(left[order], starts, axis=0) / counts)[codes]
-    return left, len(found)
+    return left

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
 
 from fenchel import certify_clusters, certify_projection, gap_statistic
-from fenchel.score.scatter import Cloud
+from fenchel.convex.spectral_bounds import CentredRows
 
 EPS = np.finfo(np.float64).eps
 
@@ -54,7 +54,7 @@ def test_no_clustering_is_below_the_bound(kind, k):
         found = certify_clusters(X, labels)
         # The oracle is a ratio of whole numbers: exact.
         assert found.kind == "spectral" and found.bound <= best
-        held = Cloud(X)
+        held = CentredRows(X)
         assert held.bound(k - 1) <= best / Fraction(2) ** (2 * held.exponent)
         assert found.value == pytest.approx(float(best), rel=1e-7, abs=found.floor)
 
@@ -102,7 +102,7 @@ def test_principal_components_are_proved():
         naive = np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2)
         assert proof.kind == "eigen" and proof.relative_gap <= 1e-6
         assert proof.value == pytest.approx(naive, rel=1e-6, abs=1e-12 * X.var(axis=0).sum())
-    held = Cloud(X)
+    held = CentredRows(X)
     values = [held.outside(value) / 568 for value in held.values[:5]]
     assert values == pytest.approx(pca.explained_variance_[:5])
 
