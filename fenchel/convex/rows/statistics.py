@@ -129,7 +129,7 @@ def dual_sums(
     loss: Loss, middle: Floats, y: Array, z: Array, value: Array, theta: Array, s: Array | None
 ) -> Totals:
     """Σ s l(y, z), Σ s l*(y - middle, θ) and the rounding floor of `DualSums`."""
-    mass = float(z.shape[0]) if s is None else array_namespace(s).sum(s)
+    mass = float(z.shape[0]) if s is None else total(s)
     floor = EPS * EPS * mass
     if isinstance(loss, Distance):
         raw, nothing = weighted_sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
@@ -158,8 +158,14 @@ def weighted_sum(values: Array, s: Array | None) -> Any:
     if s is not None:
         s = s if values.ndim == 1 else s[:, None]
         values = xp.where(s > 0, values, 0.0) * s
-    total = xp.sum(values, dtype=xp.float64)
-    return float(total) if isinstance(values, np.ndarray) else total
+    return total(values)
+
+
+def total(values: Array) -> Any:
+    """The sum of all entries in float64: a float, or on a device a tensor that stays there."""
+    xp = array_namespace(values)
+    found = xp.sum(values, dtype=xp.float64)
+    return float(found) if isinstance(values, np.ndarray) else found
 
 
 def _parameters(loss: Scalar) -> Floats:
