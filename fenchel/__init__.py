@@ -60,6 +60,15 @@ _ROOMS = {
     "fenchel.models.erm": ("ERMClassifier", "ERMRegressor"),
     "fenchel.models.svm": ("LinearSVC", "LinearSVR"),
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
+    # clusters
+    # mixtures and densities
+    # discriminants
+    # neighbours and local averages
+    # principal components and the spectral family
+    # kernel machines
+    # string kernels
+    # support vector machines
+    # certificates
     "fenchel.models.certify": ("certify",),
     "fenchel.score.gaussian": ("GaussianClasses",),
     "fenchel.score.bayes": ("auc_star", "bayes_risk"),

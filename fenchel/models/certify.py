@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.models.base import is_remote
+from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import coded_rows
 from fenchel.models.proof_classes import (
     certify_logistic,
@@ -63,6 +64,8 @@ def certify(
     - Perceptron: Σ sᵢ max(0, -yᵢzᵢ) / Σsᵢ, whose optimum is 0, at w = 0 if nowhere else; Adaline:
       Σ sᵢ(yᵢ - zᵢ)² / (2Σsᵢ); both with y = ±1, one class against the rest, summed over the classes
     - PairwiseRanker: Σ sᵢsⱼ φ(zᵢ - zⱼ) / Σ sᵢsⱼ + α|w|²/2 over pairs with yᵢ > yⱼ in one group
+    - estimators of clusters, mixtures, discriminants, neighbours, spectra and kernels state their
+      objective, and what is proved of it, in their own docstrings
     - SVC: C Σ sᵢ max(0, 1 - yᵢ(f(xᵢ) + b)) + ‖f‖²/2 in the kernel's space, summed over the pairs
       of classes
 
@@ -103,6 +106,11 @@ def certify(
     >>> certify(Lasso(alpha=0.1).fit(X, y), X, y).relative_gap < 1e-3
     True
     """
+    if isinstance(model, SelfCertified):
+        check_is_fitted(model)
+        if groups is not None:
+            raise ValueError(f"a {type(model).__name__} has no groups: leave them out")
+        return model.certify_on(X, y, sample_weight)
     name, home = _family(model)
     if name == "Pipeline":
         ahead = model[:-1].transform(X) if len(model.steps) > 1 else X

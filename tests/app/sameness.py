@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "transform")
+METHODS = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_log_proba",
+    "transform",
+    "score_samples",
+)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import fenchel.models
 
-ROOMS = [room.name for room in pkgutil.iter_modules(fenchel.models.__path__, "fenchel.models.")]
+ROOMS = [room.name for room in pkgutil.walk_packages(fenchel.models.__path__, "fenchel.models.")]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -1,122 +1,28 @@
-"""The closed list of estimators that a model file may hold, and what each has once it is fitted.
+"""The closed list of estimators that a model file may hold.
 
-A new estimator joins by one line: where it lives, and a check for each attribute that its fit sets.
+A new estimator joins the page of its family in `schemas` by one line: where it lives, and a check
+for each attribute that its fit sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
-from fenchel.app.modelfile.check import (
-    Check,
-    Sizes,
-    any_array,
-    array_of,
-    count,
-    finite,
-    finite_number,
-    flag,
-    floats,
-    nothing,
-    number,
-    of_class,
-    real_dtype,
-    size_of,
-    text,
-    texts,
-    tuple_of,
+from fenchel.app.modelfile.check import Check, Sizes, count, number, of_class
+from fenchel.app.modelfile.schema import CLASSES, Kind
+from fenchel.app.modelfile.schemas import (
+    cluster,
+    discriminant,
+    kernel,
+    linear,
+    mixture,
+    neighbours,
+    spectral,
 )
-from fenchel.app.modelfile.classes import VALUES
 
 # Parameters that direct a fit and nothing after it: what a file cannot hold of them is left out.
 ONLY_FOR_FITTING = ("cv", "random_state", "scoring", "_metadata_request", "_skl_callbacks")
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Where an estimator lives, its fitted attributes, and those without which it cannot predict.
-
-    The checks run in their order, and the first of them set the lengths that others must have.
-    """
-
-    home: str
-    attributes: Mapping[str, Check]
-    needed: tuple[str, ...] = ("n_features_in_", "coef_", "intercept_")
-
-
-# -------------------------------------------------------------------------------- checks of a model
-
-
-def _labels(value: Any, sizes: Sizes) -> bool:
-    """Distinct classes: K of them, and planes, one for two classes and K for more."""
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:
-        return False
-    K = len(value)
-    distinct = len(set(value.tolist())) == K and value.dtype.kind in "biufUO"
-    return distinct and sizes.agree("K", K) and sizes.agree("planes", 1 if K == 2 else K)
-
-
-def _target_planes(value: Any, sizes: Sizes) -> bool:
-    """(d,) for one target, (targets, d) for several."""
-    if finite("d").test(value, sizes):
-        return sizes.agree("targets", 1)
-    return finite("targets", "d").test(value, sizes)
-
-
-def _loss(value: Any, sizes: Sizes) -> bool:
-    name = type(value).__name__
-    if name in ("Multinomial", "MulticlassHinge"):
-        return bool(value.n_classes == sizes.get("K"))
-    return name in VALUES and VALUES[name].home == "fenchel.convex.margin"
-
-
-def by_class(item: Check) -> Check:
-    """A dict from labels, one for each plane, to arrays that pass the check."""
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        if type(value) is not dict or not sizes.agree("planes", len(value)):
-            return False
-        return all(item.test(one, sizes) for one in value.values())
-
-    return Check(f"a dict by class of {item.words}", test)
-
-
-def _separation(value: Any, sizes: Sizes) -> bool:
-    if type(value).__name__ != "Separation":
-        return False
-    d = sizes.get("d", 0)
-    return len(value.direction[0]) == d and all(column < d for column in value.columns)
-
-
-def _votes(value: Any, sizes: Sizes) -> bool:
-    """For each class the planes (m, d + 1) and the looks (m,) that each survived."""
-    if type(value) is not list or not sizes.agree("planes", len(value)):
-        return False
-    for one in value:
-        if type(one) is not tuple or len(one) != 2 or not finite(None, "d+1").test(one[0], sizes):
-            return False
-        if not finite(len(one[0])).test(one[1], sizes) or not one[1].sum() > 0.0:
-            return False
-    return True
-
-
-def _state(value: Any, sizes: Sizes) -> bool:
-    """Planes being learnt: of all classes together, or a list of one for each with its votes."""
-    if type(value) is list:
-        right = all(type(one).__name__ == "Votes" for one in value)
-        width = sizes.get("d", 0) + 1
-        return (
-            right
-            and sizes.agree("planes", len(value))
-            and all(one.plane.shape == (width,) for one in value)
-        )
-    right = type(value).__name__ in ("Perceptrons", "PenalisedPerceptrons", "Adalines")
-    return right and sizes.fits(value.W.shape, ("planes", "d"))
 
 
 def _fitted_base(value: Any, sizes: Sizes) -> bool:
@@ -129,165 +35,18 @@ def _fitted_base(value: Any, sizes: Sizes) -> bool:
     return told and "classes_" in known and len(known["classes_"]) == 2
 
 
-# ------------------------------------------------------------------------------- what they share
-
-_amount = number | any_array("iuf")  # of one target or class, or one for each
-_rows: dict[str, Check] = {
-    "n_features_in_": size_of("d"),
-    "feature_names_in_": texts("d"),
-}
-_proof: dict[str, Check] = {
-    "certificate_": of_class("Certificate"),
-    "converged_": flag,
-    "history_": tuple_of(of_class("Certificate")),
-}
-_line: dict[str, Check] = {
-    **_rows,
-    "coef_": Check("finite floats of shape (d) or (targets, d)", _target_planes),
-    "intercept_": finite_number | finite("targets"),
-    **_proof,
-}
-_classes: dict[str, Check] = {
-    **_rows,
-    "classes_": Check("an array of two or more distinct labels", _labels),
-}
-_planes: dict[str, Check] = {
-    **_classes,
-    "coef_": finite("planes", "d"),
-    "intercept_": finite("planes"),
-}
-_margins: dict[str, Check] = {
-    **_planes,
-    **_proof,
-    "loss_": Check("a margin loss, or the multinomial loss of these classes", _loss),
-    "loss_gap_": number,
-}
-_one_a_class: dict[str, Check] = {"certificates_": tuple_of(of_class("Certificate"))}
-_sequential: dict[str, Check] = {
-    **_planes,
-    **_proof,
-    "certificate_": of_class("Certificate") | nothing,
-    "n_iter_": count,
-    "_state": Check("planes being learnt", _state),
-    "_dtype": real_dtype,
-}
-_sparse: dict[str, Check] = {
-    **_line,
-    "dual_gap_": number | floats("targets"),
-    "n_iter_": count | tuple_of(count, "targets", list),
-}
-_sparse_cv: dict[str, Check] = {
-    **_sparse,
-    "alpha_": finite_number,
-    "alphas_": any_array("f"),
-    "gaps_": any_array("f"),
-    "l1_ratio_": finite_number,
-    "mse_path_": any_array("f"),
-}
-_fitted = ("n_features_in_", "classes_", "coef_", "intercept_")
-_steps = {"n_iter_": count}
-_maybe = nothing | _amount
-
-# ----------------------------------------------------------------------------------- the list
-
 ESTIMATORS: dict[str, Kind] = {
-    "LinearRegression": Kind(
-        "fenchel.models.least",
-        {
-            **_line,
-            "coef_std_": nothing | floats("d") | floats("targets", "d"),
-            "intercept_std_": _maybe,
-            "r2_": _maybe,
-            "rank_": count,
-            "residual_std_": _maybe,
-            "singular_": floats(None),
-        },
-    ),
-    "Ridge": Kind(
-        "fenchel.models.ridge",
-        {
-            **_line,
-            "form_": text,
-            "n_iter_": nothing | array_of("i", "targets"),
-            "solver_": text,
-        },
-    ),
-    "RidgeCV": Kind(
-        "fenchel.models.ridge",
-        {**_line, "alpha_": _amount, "best_score_": _amount, "cv_results_": any_array("f")},
-    ),
-    "HuberRegressor": Kind(
-        "fenchel.models.huber",
-        {**_line, **_steps, "outliers_": array_of("b", None), "scale_": finite_number},
-    ),
-    "Lasso": Kind("fenchel.models.sparse", _sparse),
-    "ElasticNet": Kind("fenchel.models.sparse", _sparse),
-    "LassoCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
-    "ElasticNetCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
-    "LinearSVR": Kind("fenchel.models.svm", {**_line, **_one_a_class, **_steps}),
-    "LeastAbsoluteDeviations": Kind("fenchel.models.quantile", {**_line, **_one_a_class, **_steps}),
-    "QuantileRegressor": Kind("fenchel.models.quantile", {**_line, **_one_a_class, **_steps}),
-    "ERMRegressor": Kind("fenchel.models.erm", {**_line, **_one_a_class, **_steps}),
-    "PairwiseRanker": Kind("fenchel.models.ranking", {**_line, **_steps}),
-    "LogisticRegression": Kind(
-        "fenchel.models.logistic",
-        {
-            **_margins,
-            "n_iter_": array_of("i", 1),
-            "separation_": nothing | Check("a separation of these columns", _separation),
-        },
-        _fitted,
-    ),
-    "LogisticRegressionCV": Kind(
-        "fenchel.models.path",
-        {
-            **_margins,
-            "C_": number | floats("planes"),
-            "Cs_": floats("values"),
-            "coefs_paths_": floats("folds", "ratios", "values", "planes", None)
-            | by_class(floats("folds", "values", "ratios", None))
-            | by_class(floats("folds", "values", None)),
-            "gaps_": floats("folds", "ratios", "values"),
-            "l1_ratio_": finite_number | finite("planes"),
-            "l1_ratios_": floats("ratios"),
-            "n_iter_": array_of("i", "folds", "ratios", "values")
-            | array_of("i", 1, "folds", "values", "ratios")
-            | array_of("i", 1, "folds", "values"),
-            "scores_": floats("folds", "ratios", "values")
-            | by_class(floats("folds", "values", "ratios"))
-            | by_class(floats("folds", "values")),
-        },
-        _fitted,
-    ),
-    "LinearSVC": Kind("fenchel.models.svm", {**_margins, **_one_a_class, **_steps}, _fitted),
-    "ERMClassifier": Kind("fenchel.models.erm", {**_margins, **_one_a_class, **_steps}, _fitted),
-    "Perceptron": Kind(
-        "fenchel.models.online",
-        {
-            **_sequential,
-            "margin_": nothing | floats(2) | floats("planes", 2),
-            "mistakes_": _amount,
-            "mistakes_by_epoch_": floats(None) | floats(None, "planes"),
-            "novikoff_bound_": nothing | number | floats("planes"),
-            "proof_": nothing
-            | of_class("Combination")
-            | tuple_of(nothing | of_class("Combination"), "planes"),
-            "separable_": nothing | flag | tuple_of(nothing | flag, "planes"),
-            "t_": finite_number,
-            "votes_": Check("planes and their looks for each class", _votes),
-            "_radius": finite_number,
-        },
-        _fitted,
-    ),
-    "Adaline": Kind(
-        "fenchel.models.adaline",
-        {**_sequential, "eta_": finite_number, "_longest": finite_number},
-        _fitted,
-    ),
+    **linear.ESTIMATORS,
+    **cluster.ESTIMATORS,
+    **mixture.ESTIMATORS,
+    **discriminant.ESTIMATORS,
+    **neighbours.ESTIMATORS,
+    **spectral.ESTIMATORS,
+    **kernel.ESTIMATORS,
     "NeymanPearsonClassifier": Kind(
         "fenchel.score.neyman_pearson",
         {
-            **_classes,
+            **CLASSES,
             "base_": Check("a fitted classifier of two classes", _fitted_base),
             "n_calibration_": count,
             "threshold_": of_class("Threshold"),

@@ -1,0 +1,58 @@
+"""What a model file says of an estimator: its home, and a check for each fitted attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fenchel.app.modelfile.check import (
+    Check,
+    Sizes,
+    any_array,
+    flag,
+    number,
+    of_class,
+    size_of,
+    texts,
+    tuple_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Where an estimator lives, its fitted attributes, and those without which it cannot predict.
+
+    The checks run in their order, and the first of them set the lengths that others must have.
+    """
+
+    home: str
+    attributes: Mapping[str, Check]
+    needed: tuple[str, ...] = ("n_features_in_", "coef_", "intercept_")
+
+
+def _labels(value: Any, sizes: Sizes) -> bool:
+    """Distinct classes: K of them, and planes, one for two classes and K for more."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:
+        return False
+    K = len(value)
+    distinct = len(set(value.tolist())) == K and value.dtype.kind in "biufUO"
+    return distinct and sizes.agree("K", K) and sizes.agree("planes", 1 if K == 2 else K)
+
+
+AMOUNT = number | any_array("iuf")  # of one target or class, or one for each
+ROWS: dict[str, Check] = {
+    "n_features_in_": size_of("d"),
+    "feature_names_in_": texts("d"),
+}
+PROOF: dict[str, Check] = {
+    "certificate_": of_class("Certificate"),
+    "converged_": flag,
+    "history_": tuple_of(of_class("Certificate")),
+}
+CLASSES: dict[str, Check] = {
+    **ROWS,
+    "classes_": Check("an array of two or more distinct labels", _labels),
+}

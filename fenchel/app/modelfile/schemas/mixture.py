@@ -1,0 +1,7 @@
+"""Mixtures and densities: their fitted attributes."""
+
+from __future__ import annotations
+
+from fenchel.app.modelfile.schema import Kind
+
+ESTIMATORS: dict[str, Kind] = {}
