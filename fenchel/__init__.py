@@ -136,7 +136,7 @@ _ROOMS = {
     "fenchel.app.report.python": ("report",),
 }
 _PARTS = {
-    "kernels": "fenchel.geometry.kernel",
+    "kernels": "fenchel.geometry.kernels",
     "show": "fenchel.show",
     "testing": "fenchel.testing",
 }

@@ -15,6 +15,7 @@ from fenchel.geometry.kernel import (
     Sigmoid,
     Sum,
 )
+from fenchel.geometry.kernel_centring import Centred
 from fenchel.geometry.tiles import Count, LogSumExp, Nearest, WeightedSum
 
 SIMPLE = [
@@ -44,7 +45,13 @@ COMPOSED = [
 ]
 
 K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
-GIVEN = [(Precomputed(K), np.array([0, 2, 2, 1])), (Precomputed(K), np.array([[1.0], [0.0]]))]
+CLOUD = np.random.default_rng(0).normal(size=(24, 3))
+GIVEN = [
+    (Precomputed(K), np.array([0, 2, 2, 1])),
+    (Precomputed(K), np.array([[1.0], [0.0]])),
+    (Centred(Gaussian(0.5), CLOUD), CLOUD[::-1] + 0.5),
+    (Centred(Polynomial(2), CLOUD, np.linspace(0.0, 2.0, 24)), CLOUD),
+]
 
 FOLDS = [
     Nearest(),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from fenchel import kernels
 from fenchel.geometry import kernel as module
+from fenchel.geometry import kernel_centring
 from fenchel.testing import check_kernel
 
 
@@ -23,7 +24,8 @@ def test_every_kernel_is_a_case():
     assert found == {kind for kind in public if not inspect.isabstract(kind)}
     defined = {
         value
-        for value in vars(module).values()
+        for home in (module, kernel_centring)
+        for value in vars(home).values()
         if inspect.isclass(value) and issubclass(value, module.KernelFunction)
     }
     assert defined == public

@@ -1,0 +1,81 @@
+"""Centred kernels: the features moved to have their mean over given rows at the origin.
+
+    k̃(x, z) = k(x, z) - m(x) - m(z) + μ,   m(x) = Σ sᵢ k(x, xᵢ),  μ = Σ sᵢ m(xᵢ),  Σ sᵢ = 1
+
+Reference: Schölkopf, Smola and Müller, Nonlinear component analysis as a kernel eigenvalue problem,
+Neural Computation 10 (1998), appendix A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array
+from fenchel.data.kernel_design import kernel_product
+from fenchel.geometry.kernel import KernelFunction
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Centred(KernelFunction):
+    """A kernel whose features have mean zero over the rows; positive semi-definite where it is.
+
+    weight: of each row, made to sum to one; None for equal weights. A tile of n by m values costs
+    the n + m products m(x) with all rows besides.
+    """
+
+    kernel: KernelFunction
+    rows: Any = field(repr=False)
+    weight: Floats | None = field(default=None, repr=False)
+
+    @property
+    def is_psd(self) -> bool:
+        return self.kernel.is_psd
+
+    @cached_property
+    def _share(self) -> Floats:
+        n = int(np.shape(self.rows)[0])
+        s = np.ones(n) if self.weight is None else np.asarray(self.weight, np.float64)
+        return np.asarray(s / s.sum())
+
+    @cached_property
+    def grand_mean(self) -> float:
+        """μ."""
+        return float(self._share @ self.means(self.rows))
+
+    def means(self, A: Array) -> Floats:
+        """m(a) of each row."""
+        return kernel_product(self.kernel, A, self.rows, self._share)
+
+    def tile(self, A: Array, B: Array) -> Floats:
+        K = self.kernel.tile(A, B)
+        left = self.means(A)
+        right = left if A is B else self.means(B)
+        return np.asarray(K - left[:, None] - right + self.grand_mean)
+
+    def diagonal(self, A: Array) -> Floats:
+        return np.asarray(self.kernel.diagonal(A) - 2.0 * self.means(A) + self.grand_mean)
+
+
+def centred_gram(K: Floats, weight: Floats | None = None) -> Floats:
+    """The Gram matrix of the centred kernel over its own rows, from that of the kernel: symmetric
+    to the bit where K is."""
+    n = len(K)
+    s = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    means = K @ s
+    return np.asarray(K - (means[:, None] + means) + float(s @ means))
+
+
+def kernel_distances(kernel: KernelFunction, A: Array, B: Array) -> Floats:
+    """d²(a, b) = k(a, a) - 2 k(a, b) + k(b, b): squared distances of the features, none below 0."""
+    D = kernel.tile(A, B)
+    D *= -2.0
+    D += kernel.diagonal(A)[:, None] + kernel.diagonal(B)
+    return np.maximum(D, 0.0, out=D)
