@@ -8,8 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from fenchel import Logistic, NotCertified, minimise
-from fenchel.solve.eigen.block_krylov import BlockKrylov, eigenpairs
+from fenchel import Logistic, NotCertified, minimise, threads
+from fenchel.solve.eigen.block_krylov import BlockKrylov
+from fenchel.solve.eigen.inverse import smallest_by_inverse
+from fenchel.solve.eigen.leading import eigenpairs, subspace_iterations
+from fenchel.solve.eigen.products import DenseSymmetric, DoublyCentred
 from fenchel.solve.eigen.residual import LeadingSubspace, signed
 
 KRYLOV = BlockKrylov(dense=0)  # no decomposition of the whole matrix
@@ -173,3 +176,74 @@ def test_faults_are_named() -> None:
     with pytest.raises(ValueError, match="pass a solver made for it"):
         minimise(LeadingSubspace(np.eye(3), 1))
     assert "leading subspace" in str(BlockKrylov().refuses(Logistic()))
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_methods_agree(name, smallest) -> None:
+    A = with_spectrum(SPECTRA[name])
+    values = np.linalg.eigvalsh(A)
+    values = values if smallest else values[::-1]
+    for method in ("dense", "auto"):
+        found = eigenpairs(A, 4, smallest=smallest, method=method, solver=BlockKrylov(dense=20))
+        assert found.certificate.kind == "eigen" and found.converged
+        check_pairs(A, values[:4], found)
+
+
+def test_multiplicities_are_reported() -> None:
+    A = with_spectrum(SPECTRA["multiple"])
+    assert eigenpairs(A, 6).multiplicities == (6,)
+    assert eigenpairs(A, 8).multiplicities == (6, 2)
+    assert eigenpairs(with_spectrum([3.0, 2.0, 1.0]), 3).multiplicities == (1, 1, 1)
+
+
+def test_single_precision_start_leaves_double_precision_pairs() -> None:
+    A = with_spectrum(np.r_[5.0, 4.0, 3.5, np.linspace(1.0, 0.0, 797)])
+    rough = DenseSymmetric(A.astype(np.float32))
+    found, plain = eigenpairs(A, 3, rough=rough), eigenpairs(A, 3)
+    check_pairs(A, np.linalg.eigvalsh(A)[::-1][:3], found)
+    assert_allclose(found.vectors, plain.vectors, atol=1e-9)
+    assert found.certificate.steps < plain.certificate.steps
+
+
+def test_products_by_ranges_have_the_same_bits_for_any_number_of_threads() -> None:
+    A = with_spectrum(np.linspace(1.0, 0.0, 1100) ** 2)
+    V = np.random.default_rng(0).standard_normal((1100, 4))
+    seen = []
+    for n in (1, 2, 5):
+        with threads(n):
+            seen.append(DenseSymmetric(A) @ V)
+    assert_array_equal(seen[0], seen[1])
+    assert_array_equal(seen[0], seen[2])
+    assert_allclose(seen[0], A @ V, atol=1e-12)
+
+
+def test_doubly_centred_is_what_centring_both_sides_gives() -> None:
+    A = with_spectrum(np.linspace(2.0, -1.0, 30))
+    p = np.random.default_rng(0).random(30)
+    p /= p.sum()
+    J = np.eye(30) - np.outer(np.ones(30), p)
+    seen = DoublyCentred(A, A @ p, float(p @ A @ p)) @ np.eye(30)
+    assert_allclose(seen, J @ A @ J.T, atol=1e-13)
+
+
+def test_smallest_pairs_by_inverse() -> None:
+    n = 400
+    L = sparse.diags_array(
+        [-np.ones(n - 1), np.r_[1.0, np.full(n - 2, 2.0), 1.0], -np.ones(n - 1)], offsets=[-1, 0, 1]
+    )
+    found = smallest_by_inverse(L, 4, known=np.ones((n, 1)))
+    expected = 2.0 - 2.0 * np.cos(np.pi * np.arange(1, 5) / n)
+    assert_allclose(found.values, expected, rtol=1e-8)
+    assert found.converged and found.certificate.kind == "eigen"
+    assert np.abs(found.vectors.sum(axis=0)).max() < 1e-9
+    with pytest.raises(ValueError, match="zero on its diagonal"):
+        smallest_by_inverse(sparse.csr_array((5, 5)), 1)
+
+
+def test_randomised_iterations_state_their_residual() -> None:
+    A = with_spectrum(np.linspace(1.0, 0.0, 700) ** 3)
+    found = subspace_iterations(A, 3, steps=2, guard=5)
+    assert 1e-10 < found.certificate.residual < 0.2
+    check = np.linalg.norm(A @ found.vectors - found.vectors * found.values, axis=0)
+    assert (check <= found.residuals).all()

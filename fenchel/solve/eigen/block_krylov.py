@@ -21,17 +21,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
 from fenchel.solve.eigen.residual import (
     EPS,
     LeadingSubspace,
     RitzPairs,
-    SymmetricOperator,
     orthonormal,
     ritz_pairs,
-    signed,
 )
-from fenchel.solve.minimise import minimise
 from fenchel.solve.needs import ObjectiveNeed
 from fenchel.solve.solver import Solver, State
 
@@ -138,81 +134,3 @@ def _new_directions(Q: Floats, R: Floats) -> Floats:
     U = U[:, size > EPS**0.5]
     U = U - Q @ (Q.T @ U)
     return orthonormal(U) if U.shape[1] else U
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Eigenpairs:
-    """Eigenvalues, the largest first (the smallest first where those were asked), and unit
-    eigenvectors as columns.
-
-    residuals: |Avⱼ - λⱼvⱼ| of products made at the end, and their rounding: within so much of each
-    λⱼ lies an eigenvalue of A (Weyl); certificate: of kind "eigen", its residual the largest of
-    them over |A|.
-    """
-
-    values: Floats
-    vectors: Floats
-    residuals: Floats
-    certificate: Certificate
-    converged: bool
-
-
-def eigenpairs(
-    operator: SymmetricOperator | Any,
-    k: int,
-    *,
-    tol: float = 1e-10,
-    max_steps: int = 300,
-    smallest: bool = False,
-) -> Eigenpairs:
-    """The k largest (or smallest) eigenvalues of a symmetric operator with their eigenvectors.
-
-    Parameters
-    ----------
-    operator : array, sparse matrix, LinearOperator, or anything with `shape` and `@`
-        Symmetric (n, n); its products with (n, m) arrays are all that is asked of it.
-    k : int
-        From 1 to n.
-    tol : float
-        Residual to reach, relative to |A|.
-    max_steps : int
-        Products with a block.
-    smallest : bool
-        The other end of the spectrum.
-
-    Returns
-    -------
-    Eigenpairs
-        The same bits for the same operator: the start is fixed, and so are the signs, the first
-        of each vector's largest entries being positive.
-    """
-    shape = tuple(operator.shape)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"the operator must be square, got shape {shape}")
-    if not 1 <= k <= shape[0]:
-        raise ValueError(f"k must lie between 1 and n={shape[0]}, got {k}")
-    problem = LeadingSubspace(_Negative(operator) if smallest else operator, k)
-    found = minimise(problem, BlockKrylov(), tol=tol, max_steps=max_steps)
-    pairs = problem.evaluate(found.point)  # Rayleigh and Ritz in float64, on products made anew
-    sign = -1.0 if smallest else 1.0
-    return Eigenpairs(
-        sign * pairs.values,
-        signed(pairs.vectors),
-        pairs.residuals + problem.rounding * pairs.norm,
-        found.certificate,
-        found.converged,
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Negative:
-    """-A."""
-
-    operator: SymmetricOperator
-
-    @property
-    def shape(self) -> Any:
-        return self.operator.shape
-
-    def __matmul__(self, other: Floats) -> Floats:
-        return -np.asarray(self.operator @ other)

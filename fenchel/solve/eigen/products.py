@@ -1,0 +1,82 @@
+"""Symmetric matrices in memory as operators: products by ranges of rows, on every thread.
+
+The ranges depend on the shape alone, so that the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+
+Floats = NDArray[np.float64]
+# Rows of a range: of an 8000 x 8000 matrix times 15 columns 256, 512 and 1024 rows took 32, 29 and
+# 30 ms on two threads.
+RANGE = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseSymmetric:
+    """A = A' in memory, in float32 or float64; V is taken in that precision."""
+
+    A: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.A.shape
+
+    def __matmul__(self, V: Floats) -> NDArray[Any]:
+        A = self.A
+        n = len(A)
+        # Squares of single-precision entries may overflow where V has any scale: it has none.
+        V = np.ascontiguousarray(V, dtype=A.dtype)
+        out = np.empty((n, *V.shape[1:]), A.dtype)
+
+        def work(lo: int) -> None:
+            np.matmul(A[lo : lo + RANGE], V, out=out[lo : lo + RANGE])
+
+        with one_blas_thread():
+            for _ in ordered(work, range(0, n, RANGE), thread_count()):
+                pass
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negative:
+    """-A."""
+
+    operator: Any
+
+    @property
+    def shape(self) -> Any:
+        return self.operator.shape
+
+    def __matmul__(self, other: Floats) -> Floats:
+        return -np.asarray(self.operator @ other)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DoublyCentred:
+    """(I - 1 p')' … of a symmetric matrix: A - 1 a' - a 1' + (p'a) 1 1', a = A p, Σ p = 1.
+
+    With p = 1/n this is JAJ, J = I - 11'/n. Nothing but A is held.
+    """
+
+    operator: Any
+    means: Floats  # a = A p
+    grand: float  # p'a
+
+    @property
+    def shape(self) -> Any:
+        return self.operator.shape
+
+    def __matmul__(self, V: Floats) -> Floats:
+        total = V.sum(axis=0)
+        out = np.asarray(self.operator @ V, dtype=np.float64)
+        out = out - np.multiply.outer(np.ones(len(out)), self.means @ V)
+        out -= np.multiply.outer(self.means, total)
+        return np.asarray(out + self.grand * total)
