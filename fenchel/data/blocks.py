@@ -26,7 +26,7 @@ from fenchel.data.parallel import (
     thread_count,
     threads,
 )
-from fenchel.data.rows import Block, column_label, every, join
+from fenchel.data.rows import Block, block_rows, column_label, every, join
 from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
 from fenchel.data.statistic import Statistic as Compilable
 from fenchel.data.tree import Merge, Statistic, Totals, tree_sum
@@ -39,6 +39,7 @@ __all__ = [
     "Merge",
     "Numbered",
     "Totals",
+    "block_rows",
     "one_blas_thread",
     "one_thread",
     "ordered",
@@ -135,13 +136,6 @@ class MappedBlocks(Blocks):
 
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
         return self.base.reduce(Composed(stat, self.fn))
-
-
-def block_rows(n_rows: int, n_cols: int, row_bytes: float) -> int:
-    """Rows per block: near two megabytes, so that a second look at it comes from the cache, yet
-    several times the columns, so that a block's statistic is smaller than the block."""
-    rows = max(2**21 / max(row_bytes, 1.0), 2.0 * min(n_cols, 4096), 64.0)
-    return min(1 << round(np.log2(rows)), max(n_rows, 1))
 
 
 class Numbered(Blocks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, threads
 from fenchel.data.rows import every
-from fenchel.data.statistic import Statistic, layout_of, tree_of
+from fenchel.data.statistic import Statistic, layout_of
 from fenchel.data.tree import Totals
 
 
@@ -162,9 +163,7 @@ def check_statistic(stat: Statistic[Any], block: Block, *, tol: float = 1e-12) -
         kernel.run(i, i + 1, pieces)
     for a, b in zip(whole, pieces, strict=True):
         assert np.array_equal(a, b, equal_nan=True), f"{stat}: the bits depend on the ranges"
-    found, defined = kernel.result(tree_of(whole)), stat(block)
-    if isinstance(defined, np.ndarray):
-        found, defined = (found,), (defined,)
+    found, defined = _sums_of(kernel.total(whole)), _sums_of(stat(block))
     for k, (a, b) in enumerate(zip(found, defined, strict=True)):
         a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
         assert a.shape == b.shape, f"{stat}: sum {k} has shape {a.shape}, its definition {b.shape}"
@@ -175,3 +174,12 @@ def check_statistic(stat: Statistic[Any], block: Block, *, tol: float = 1e-12) -
         scale = max(float(np.abs(b[finite]).max(initial=0.0)), 0.01 * block.n_rows)
         error = float(np.abs(a - b)[finite].max(initial=0.0))
         assert error <= tol * scale, f"{stat}: sum {k} differs by {error:.2g} of {scale:.2g}"
+
+
+def _sums_of(value: Any) -> tuple[Any, ...]:
+    """The numbers and arrays of a statistic, which may be a value of several, one after another."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    if not isinstance(value, tuple):
+        return (value,)
+    return tuple(part for one in value for part in _sums_of(one))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import double, host, is_sparse, like
-from fenchel.data.blocks import Block
+from fenchel.data.rows import Block
+from fenchel.data.scatter.kernels import DENSE, ScatterKernel, symmetric
+from fenchel.data.statistic import Layout, Slots, Statistic
 
 Floats = NDArray[np.float64]
 
@@ -22,9 +23,12 @@ class Moments:
     Two parts merge by S = S₁ + S₂ + (W₁ W₂ / W) δδ', δ = m₂ - m₁: no difference of large squares
     is ever taken, so a column at 1e8 + noise keeps its variance.
 
+    `Moments.of` is the statistic.
+
     Reference: Chan, Golub, LeVeque, 1979.
     """
 
+    of: ClassVar[Statistic[Moments]]
     weight: float
     mean: Floats
     scatter: Floats
@@ -46,11 +50,6 @@ class Moments:
     def covariance(self) -> Floats:
         """S / W, the maximum-likelihood covariance."""
         return self.scatter / self.weight
-
-    @classmethod
-    def of(cls, block: Block) -> Moments:
-        """The moments of one block, by two looks at it."""
-        return cls.of_rows(block.X, block.weight)
 
     @classmethod
     def of_rows(cls, X: Any, weight: Any | None) -> Moments:
@@ -98,22 +97,125 @@ class ClassMoments:
         """Σ over classes of their scatters: the within-class scatter."""
         return np.sum([part.scatter for part in self.parts], axis=0)
 
+    @property
+    def shared(self) -> SharedMoments:
+        """The same with one scatter for all classes."""
+        weight = np.array([part.weight for part in self.parts])
+        return SharedMoments(weight, np.array([part.mean for part in self.parts]), self.within)
+
     @staticmethod
-    def of(n_classes: int) -> Callable[[Block], ClassMoments]:
+    def of(n_classes: int) -> Statistic[ClassMoments]:
         """The statistic for a target of n_classes codes."""
+        return MomentsByClass(n_classes)
 
-        def stat(block: Block) -> ClassMoments:
-            if block.y is None:
-                raise ValueError("class moments need a target y")
-            X, y = block.X, block.y
 
-            def rows(k: int) -> Moments:
-                here = y == k
-                weight = None if block.weight is None else block.weight[here]
-                return Moments.of_rows(X[here], weight)
+@dataclass(frozen=True, slots=True)
+class SharedMoments:
+    """Weight (K,) and mean (K, d) of each class, and the scatter within classes, Σₖ Sₖ (d, d)."""
 
-            empty = Moments.none(X.shape[1])
-            present = set(np.unique(host(y)).tolist())
-            return ClassMoments(tuple(rows(k) if k in present else empty for k in range(n_classes)))
+    weight: Floats
+    mean: Floats
+    scatter: Floats
 
-        return stat
+    def __add__(self, other: SharedMoments) -> SharedMoments:
+        total = self.weight + other.weight
+        share = other.weight / np.where(total > 0.0, total, 1.0)
+        # A class that one side lacks takes the other's mean, without a rounding.
+        delta = np.where((self.weight * other.weight > 0.0)[:, None], other.mean - self.mean, 0.0)
+        mean = np.where((self.weight > 0.0)[:, None], self.mean, other.mean)
+        apart = delta * np.sqrt(self.weight * share)[:, None]
+        scatter = self.scatter + other.scatter + apart.T @ apart
+        return SharedMoments(total, mean + delta * share[:, None], scatter)
+
+    @property
+    def pooled(self) -> Moments:
+        """The moments of all rows together: the scatter between classes included."""
+        total = float(self.weight.sum())
+        rough = (self.weight / total) @ self.mean
+        mean = rough + (self.weight / total) @ (self.mean - rough)
+        apart = (self.mean - mean) * np.sqrt(self.weight)[:, None]
+        return Moments(total, mean, self.scatter + apart.T @ apart)
+
+    @staticmethod
+    def of(n_classes: int) -> Statistic[SharedMoments]:
+        """The statistic for a target of n_classes codes."""
+        return MomentsWithin(n_classes)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsOfRows(Statistic[Moments]):
+    """The moments of all rows, by two looks at each."""
+
+    def __call__(self, block: Block) -> Moments:
+        return Moments.of_rows(block.X, block.weight)
+
+    def compiled(self, block: Block, layout: Layout) -> _OfRows | None:
+        return _OfRows(block, layout, None, shared=True) if _worthwhile(block, layout) else None
+
+
+Moments.of = MomentsOfRows()
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsByClass(Statistic[ClassMoments]):
+    """The moments of each class of rows."""
+
+    n_classes: int
+
+    def __call__(self, block: Block) -> ClassMoments:
+        if block.y is None:
+            raise ValueError("class moments need a target y")
+        X, y = block.X, block.y
+
+        def rows(k: int) -> Moments:
+            here = y == k
+            weight = None if block.weight is None else block.weight[here]
+            return Moments.of_rows(X[here], weight)
+
+        empty = Moments.none(X.shape[1])
+        present = set(np.unique(host(y)).tolist())
+        parts = (rows(k) if k in present else empty for k in range(self.n_classes))
+        return ClassMoments(tuple(parts))
+
+    def compiled(self, block: Block, layout: Layout) -> _ByClass | None:
+        if block.y is None or not _worthwhile(block, layout):
+            return None
+        return _ByClass(block, layout, self.n_classes, shared=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsWithin(Statistic[SharedMoments]):
+    """The weight and mean of each class of rows, and one scatter within the classes."""
+
+    n_classes: int
+
+    def __call__(self, block: Block) -> SharedMoments:
+        return MomentsByClass(self.n_classes)(block).shared
+
+    def compiled(self, block: Block, layout: Layout) -> _Within | None:
+        if block.y is None or not _worthwhile(block, layout):
+            return None
+        return _Within(block, layout, self.n_classes, shared=True)
+
+
+def _worthwhile(block: Block, layout: Layout) -> bool:
+    cells = block.n_rows * layout.n_cols
+    return layout.order != "csr" or bool(block.X.nnz <= DENSE * cells)
+
+
+class _OfRows(ScatterKernel[Moments]):
+    def result(self, sums: Slots) -> Moments:
+        W, M, S = sums
+        return Moments(float(W[0]), M[0], symmetric(S[0]))
+
+
+class _ByClass(ScatterKernel[ClassMoments]):
+    def result(self, sums: Slots) -> ClassMoments:
+        each = zip(*sums, strict=True)
+        return ClassMoments(tuple(Moments(float(w), m, symmetric(S)) for w, m, S in each))
+
+
+class _Within(ScatterKernel[SharedMoments]):
+    def result(self, sums: Slots) -> SharedMoments:
+        W, M, S = sums
+        return SharedMoments(W, M, symmetric(S[0]))

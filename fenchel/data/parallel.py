@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from fenchel.data.statistic import Kernel, tree_of
+from fenchel.data.statistic import Kernel
 from fenchel.data.tree import Statistic
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -179,7 +179,7 @@ def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
     for failure in failures:
         if failure is not None:
             raise failure
-    return kernel.result(tree_of(slots))
+    return kernel.total(slots)
 
 
 Range = tuple[Callable[..., None], int, int, Any, SimpleQueue[BaseException | None]]

@@ -66,3 +66,10 @@ def join(blocks: Sequence[Block]) -> Block:
 
 def column_label(names: Sequence[str] | None, j: int) -> str:
     return f"column {j}" if names is None else f"column {j} ('{names[j]}')"
+
+
+def block_rows(n_rows: int, n_cols: int, row_bytes: float) -> int:
+    """Rows per block: near two megabytes, so that a second look at it comes from the cache, yet
+    several times the columns, so that a block's statistic is smaller than the block."""
+    rows = max(2**21 / max(row_bytes, 1.0), 2.0 * min(n_cols, 4096), 64.0)
+    return min(1 << round(np.log2(rows)), max(n_rows, 1))

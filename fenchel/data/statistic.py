@@ -79,6 +79,10 @@ class Kernel(ABC, Generic[S]):
     def result(self, sums: Slots) -> S:
         """The statistic from the sums over all parts."""
 
+    def total(self, slots: Slots) -> S:
+        """The statistic from the slots of all parts, which meet in the fixed tree."""
+        return self.result(tree_of(slots))
+
 
 class Statistic(ABC, Generic[S]):
     """A sum over rows. A plain function of a block does as well, without a compiled loop."""
@@ -117,26 +121,26 @@ class Several:
         return Totals(*(on_block(stat, block) for stat in self.stats))
 
 
-def kernel_of(stat: Callable[[Block], Any], block: Block) -> Kernel[Any] | None:
-    """The compiled loop of a statistic for a block, if there is one."""
+def kernel_of(stat: Callable[[Block], Any], block: Block, least: int = SMALL) -> Kernel[Any] | None:
+    """The compiled loop of a statistic for a block of at least so many values, if there is one."""
     if not isinstance(stat, Statistic):
         return None
     layout = layout_of(block.X)
     if layout is None or block.n_rows == 0:
         return None
     values = block.X.nnz if layout.order == "csr" else block.X.size
-    return stat.compiled(block, layout) if values >= SMALL else None
+    return stat.compiled(block, layout) if values >= least else None
 
 
-def on_block(stat: Callable[[Block], Any], block: Block) -> Any:
+def on_block(stat: Callable[[Block], Any], block: Block, least: int = SMALL) -> Any:
     """The statistic of a block, on this thread."""
-    kernel = kernel_of(stat, block)
+    kernel = kernel_of(stat, block, least)
     if kernel is None:
         return stat(block)
     parts = -(-block.n_rows // kernel.part)
     slots = kernel.slots(parts)
     kernel.run(0, parts, slots)
-    return kernel.result(tree_of(slots))
+    return kernel.total(slots)
 
 
 def tree_of(slots: Slots) -> Slots:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from fenchel.data import Block, ClassMoments, Moments, as_blocks
+from fenchel.data import Block, ClassMoments, Moments, as_blocks, threads
+from fenchel.data.moments import SharedMoments
+from fenchel.testing import check_statistic
 
 
 def naive(X, s):
@@ -129,3 +131,104 @@ def test_classes(make):
     np.testing.assert_allclose(got.pooled.scatter, whole.scatter, rtol=1e-12)
     with pytest.raises(ValueError, match="need a target"):
         as_blocks(X).reduce(ClassMoments.of(2))
+
+
+LAYOUTS = ["C", "F", "C32", "F32", "strided", "csr", "csr32", "csr64"]
+
+
+def laid(X, layout):
+    """The rows as they lie in memory."""
+    kind = np.float32 if "32" in layout else np.float64
+    if layout.startswith("csr"):
+        A = sparse.csr_array(X.astype(kind))
+        if layout == "csr64":
+            A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+        return A
+    if layout == "strided":
+        wide = np.zeros((len(X), 2 * X.shape[1] + 3))
+        wide[:, 2 : 2 + X.shape[1]] = X
+        return wide[:, 2 : 2 + X.shape[1]]
+    return np.array(X, dtype=kind, order=layout[0])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_moments_are_their_definition(layout, weighted):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3000, 6)) * [1, 1, 1, 5, 5, 5] + [0, 3, 0, -50, 0, 0]
+    if layout.startswith("csr"):  # one full column far from zero, the others mostly empty
+        X[:, [0, 1, 2, 4, 5]] *= rng.random((3000, 5)) < 0.02
+    y = rng.choice([0, 1, 3, 3, 3], 3000)  # class 2 has no rows
+    s = rng.integers(0, 3, 3000) * rng.random(3000) if weighted else None
+    block = Block(0, laid(X, layout), y, s)
+    check_statistic(ClassMoments.of(5), block, tol=1e-13)
+    check_statistic(SharedMoments.of(5), block, tol=1e-13)
+    check_statistic(Moments.of, block, tol=1e-13)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "csr"])
+@pytest.mark.parametrize("offset", [1e8, -1e9])
+def test_an_offset_costs_no_digits_in_a_compiled_pass(layout, offset):
+    noise = np.random.default_rng(0).integers(-1000, 1000, (50_000, 16)) / 1024.0
+    X = noise + offset * (np.arange(16) == 2)
+    if layout == "csr":
+        X[:, 3:] = 0.0
+    exact = X - offset * (np.arange(16) == 2)
+    exact -= exact.mean(0)
+    y = np.zeros(50_000, np.int64)
+    for stat in (Moments.of, SharedMoments.of(1)):
+        got = as_blocks(laid(X, layout), y).reduce(stat)
+        np.testing.assert_allclose(
+            got.scatter, exact.T @ exact, rtol=1e-11, atol=2e-14 * abs(offset)
+        )
+
+
+def test_light_outliers_cost_no_digits_in_a_compiled_pass():
+    rng = np.random.default_rng(0)
+    X, s = rng.standard_normal((40_000, 4)), np.ones(40_000)
+    X[:400] += 1e30
+    s[:400] = 1e-90
+    got, want = as_blocks(X, None, s).reduce(Moments.of), Moments.of_rows(X[400:], None)
+    np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-10, atol=1e-8)
+
+
+@pytest.mark.parametrize("layout", ["C", "csr"])
+def test_compiled_moments_have_the_same_bits_for_any_threads(layout):
+    X = np.random.default_rng(0).standard_normal((80_000, 10))
+    if layout == "csr":
+        X[:, 1:] *= np.random.default_rng(1).random((80_000, 9)) < 0.1
+    y = np.arange(80_000) % 3
+    found = []
+    for count in (1, 2, 5, 16):
+        with threads(count):
+            blocks = as_blocks(laid(X, layout), y)
+            found.append((blocks.reduce(ClassMoments.of(3)), blocks.reduce(SharedMoments.of(3))))
+    for own, within in found[1:]:
+        np.testing.assert_array_equal(own.within, found[0][0].within)
+        np.testing.assert_array_equal(within.scatter, found[0][1].scatter)
+        np.testing.assert_array_equal(within.mean, found[0][1].mean)
+    own, within = found[0]
+    np.testing.assert_allclose(own.within, within.scatter, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(own.pooled.scatter, within.pooled.scatter, rtol=1e-12, atol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 4), st.integers(0, 200))
+def test_compiled_moments_of_any_shape(seed, d, K, n):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-9, 9, (n + 1, d)).astype(float), rng.integers(0, K, n + 1)
+    block = Block(0, X, y, rng.integers(0, 3, n + 1).astype(float))
+    check_statistic(ClassMoments.of(K), block, tol=1e-13)
+    check_statistic(SharedMoments.of(K), block, tol=1e-13)
+
+
+def test_shared_moments_merge_to_the_whole():
+    X, y = real(600, 4), np.random.default_rng(1).integers(0, 3, 600)
+    y[:200] = 1
+    stat = SharedMoments.of(4)
+    parts = [stat(Block(0, X[rows], y[rows])) for rows in (slice(0, 200), slice(200, None))]
+    whole = stat(Block(0, X, y))
+    for got in (parts[0] + parts[1], parts[1] + parts[0]):
+        np.testing.assert_allclose(got.weight, whole.weight)
+        np.testing.assert_allclose(got.mean, whole.mean, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(got.scatter, whole.scatter, rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(whole.pooled.mean, X.mean(0), rtol=1e-12, atol=1e-14)
