@@ -9,7 +9,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
@@ -23,6 +22,7 @@ from fenchel.convex.unpenalised import certify_unpenalised, sharpen
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
+from fenchel.data.sweep import DualRows
 
 Floats = NDArray[np.float64]
 Tally = Callable[[Array, Array, Array, Array, Array | None], Totals]
@@ -133,7 +133,7 @@ class Problem(Objective[Point]):
         A relative gap above `enough` that rounding may have caused is worth more passes.
         """
         if dual is not None:
-            return self._beside(dual)._certify(point, None, True, enough)
+            return self._with_dual(dual)._certify(point, None, True, enough)
         return self._certify(point, seen, False, enough)
 
     def _certify(
@@ -179,17 +179,19 @@ class Problem(Objective[Point]):
 
         def pick(block: Block) -> Block:
             assert block.y is not None
-            return Block(block.start, block.X, block.y[:, k], block.weight)
+            return replace(block, y=block.y[:, k])
 
-        return replace(self, design=MatrixDesign(self.design.blocks.map(pick)), targets=None)
+        return replace(
+            self, design=MatrixDesign(self.design.blocks.map_targets(pick)), targets=None
+        )
 
-    def _beside(self, theta: Floats) -> Problem:
-        """The problem with θ in further columns of the target."""
+    def _with_dual(self, theta: Floats) -> Problem:
+        """The problem with θ beside its rows."""
         n, K = self.design.n_rows, self.loss.n_classes if isinstance(self.loss, Joint) else None
         if theta.shape != ((n,) if K is None else (n, K)) or self.targets is not None:
             what = "one number" if K is None else "one number for each class"
             raise ValueError(f"the dual point must hold {what} for each of {n} rows")
-        return replace(self, design=self.design.beside(theta))
+        return replace(self, design=self.design.with_dual(theta))
 
     def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:
         found = DualSums(self.loss, self.middle, imbalance, scale)
@@ -197,11 +199,12 @@ class Problem(Objective[Point]):
             return found
         loss = self.loss
 
-        def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            y, theta = _parted(loss, y)
+        def rows(
+            y: Array, theta: Array, scores: list[Array], s: Array | None
+        ) -> tuple[Array, Totals]:
             return found.of_point(y, scores[0], loss.value(y, scores[0]), theta, s)
 
-        return rows
+        return DualRows(rows)
 
     def tally(self) -> Tally:
         """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and the floor of rounding."""
@@ -239,10 +242,9 @@ class Problem(Objective[Point]):
     def least(self) -> float:
         """Σ s inf l(y, ·) + inf Ω, the bound at θ = 0: what is known without looking."""
 
-        loss, single = self.loss, self.targets is None
+        loss = self.loss
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            y = _parted(loss, y)[0] if y.ndim == 2 and single else y
             nothing = 0.0 * scores[0]
             return nothing, Totals(weighted_sum(loss.conjugate(y, nothing), s))
 
@@ -259,15 +261,7 @@ def is_free(penalty: Penalty) -> bool:
 
 
 def _balance(loss: Loss) -> Rows:
-    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        return 0.0 * scores[0], Totals(loss.imbalance(*_parted(loss, y), s))
+    def rows(y: Array, theta: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        return 0.0 * scores[0], Totals(loss.imbalance(y, theta, s))
 
-    return rows
-
-
-def _parted(loss: Loss, y: Array) -> tuple[Array, Array]:
-    """The target and θ, where they share an array."""
-    if isinstance(loss, Joint):
-        xp = array_namespace(y)
-        return xp.astype(y[:, 0], xp.int64), y[:, 1:]
-    return y[:, 0], y[:, 1]
+    return DualRows(rows)

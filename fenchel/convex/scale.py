@@ -21,6 +21,7 @@ regression (2007).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,8 +34,10 @@ from fenchel.convex.distance import Huber
 from fenchel.convex.hessian import Factor, Root
 from fenchel.data.arrays import Array, double, host, like
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import MatrixDesign
+from fenchel.data.design import MatrixDesign, Rows
 from fenchel.data.products import adjoint, forward, weighted_gram
+from fenchel.data.sweep import DualRows
+from fenchel.data.tree import Maximum
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -229,7 +232,7 @@ class ScaledHuber:
     def certify_by(self, at: At, theta: Floats) -> Certificate:
         """The duality gap at a point by a given dual point, one entry a row."""
         value = self.evaluate(at).value
-        seen = replace(self, design=self.design.beside(theta))._centred(at, given=True)
+        seen = replace(self, design=self.design.with_dual(theta))._centred(at, given=True)
         bend = self.bend(replace(at, sigma=1e300), np.zeros_like(at.w))  # every row an inlier
         bound = self._bound(at, seen, self._paid(at, seen, bend, value))
         return Certificate(value, bound, "duality", floor=math.sqrt(EPS) * self._spread())
@@ -306,15 +309,15 @@ class ScaledHuber:
         W = np.stack([w for w, _ in steps], axis=1)
         b = np.array([level for _, level in steps])
 
-        def stat(block: Block) -> Peak:
+        def stat(block: Block) -> Maximum:
             X = double(block.X)
             z = np.abs(host(forward(X, W) + like(b, X)))
             if block.weight is not None:
                 z = z[host(block.weight) > 0.0]
-            return Peak(z.max(axis=0, initial=0.0))
+            return Maximum(z.max(axis=0, initial=0.0))
 
-        found: Peak = self.design.blocks.reduce(stat)
-        return found.top
+        found: Maximum = self.design.blocks.reduce(stat)
+        return found.values
 
     def _centred(self, at: At, given: bool = False) -> Seen:
         """The sums with θ moved to Σ sθ = 0, if there is an intercept.
@@ -323,24 +326,25 @@ class ScaledHuber:
         """
         (w, b), sigma, eps, loss = (at.w, at.b), at.sigma, self.eps, Huber(2.0 * self.eps)
 
-        def both(y: Array, z: Array) -> tuple[Array, Array]:
-            if given:
-                return double(y[:, 0]) - z, double(y[:, 1]).clip(-2.0 * eps, 2.0 * eps)
-            r = double(y) - z
-            return r, 2.0 * (r / sigma).clip(-eps, eps)
+        def rows(of_row: Callable[..., tuple[Array, Totals]]) -> Rows:
+            def by_gradient(y: Array, scores: list[Array], s: Array | None) -> Any:
+                r = double(y) - scores[0]
+                return of_row(2.0 * (r / sigma).clip(-eps, eps), r, scores[0], s)
 
-        def count(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            r, theta = both(y, scores[0])
+            def by_dual(y: Array, t: Array, scores: list[Array], s: Array | None) -> Any:
+                inside = double(t).clip(-2.0 * eps, 2.0 * eps)
+                return of_row(inside, double(y) - scores[0], scores[0], s)
+
+            return DualRows(by_dual) if given else by_gradient
+
+        def count(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
             return 0.0 * theta, Totals(loss.imbalance(r, theta, s))
 
-        off = self.design.sweep([(w, b)], count, exact=True)[2] if self.intercept else None
+        def centred(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
+            return _sums(theta if off is None else loss.center(r, theta, off), r, z, s)
 
-        def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            r, theta = both(y, scores[0])
-            theta = theta if off is None else loss.center(r, theta, off)
-            return _sums(theta, r, scores[0], s)
-
-        seen = self._seen(self.design.sweep([(w, b)], rows, exact=True))
+        off = self.design.sweep([(w, b)], rows(count), exact=True)[2] if self.intercept else None
+        seen = self._seen(self.design.sweep([(w, b)], rows(centred), exact=True))
         if off is None:
             return seen
         # Rounding leaves a level that an intercept twice as far would be charged for.
@@ -386,13 +390,3 @@ class Paid:
     left: Floats
     v: Floats
     shift: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Peak:
-    """The largest entries met."""
-
-    top: Floats
-
-    def __add__(self, other: Peak) -> Peak:
-        return Peak(np.maximum(self.top, other.top))

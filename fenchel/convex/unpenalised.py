@@ -33,8 +33,9 @@ from fenchel.convex.margin import SquareMargin
 from fenchel.convex.penalty import L2, is_bounded
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals, free_memory
-from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.design import MatrixDesign, Point, Rows
 from fenchel.data.products import adjoint
+from fenchel.data.sweep import DualRows
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -76,10 +77,9 @@ def _without(problem: Problem, point: Point) -> Certificate:
 
 def _at_zero(problem: Problem, point: Point) -> Totals:
     """The sums of θ = 0, whether or not another dual point lies beside the target."""
-    loss, tally, single = problem.loss, problem.tally(), problem.targets is None
+    loss, tally = problem.loss, problem.tally()
 
     def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        y = y[:, 0] if y.ndim == 2 and single else y
         nothing = 0.0 * scores[0]
         return nothing, tally(y, scores[0], loss.value(y, scores[0]), nothing, s)
 
@@ -132,7 +132,7 @@ class Frame:
             X = X - like(self.centre, X)
         X = X @ like(self.T, X)
         X -= like(self.offset, X)
-        return Block(block.start, X, block.y, block.weight)
+        return replace(block, X=X)
 
     def point(self, point: Point) -> Point:
         w, b = point
@@ -255,18 +255,23 @@ def _correct(setting: Setting) -> Reached | None:
     lam = _ridge(problem)
     loss, tally, given = problem.loss, problem.tally(), setting.given
 
-    def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        z = scores[0]
-        if given:
-            y, theta = y[:, 0], y[:, 1]
-            value = loss.value(y, z)
-        else:
-            value, theta, bent = loss.evaluate(y, z)
-            theta = theta + loss.bend(bent, scores[1])
+    def by_gradient(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+        value, theta, bent = loss.evaluate(y, scores[0])
+        return sums_of(y, scores[0], value, theta + loss.bend(bent, scores[1]), s)
+
+    def by_dual(
+        y: Array, theta: Array, scores: list[Array], s: Array | None
+    ) -> tuple[Array, Totals]:
+        return sums_of(y, scores[0], loss.value(y, scores[0]), theta, s)
+
+    def sums_of(
+        y: Array, z: Array, value: Array, theta: Array, s: Array | None
+    ) -> tuple[Array, Totals]:
         r = theta if s is None else theta * (s if theta.ndim == 1 else s[:, None])
         square = float(array_namespace(theta).sum(r * theta))
         return r, Totals(*tally(y, z, value, theta, s), square)
 
+    rows: Rows = DualRows(by_dual) if given else by_gradient
     u, b = setting.at
     step = (np.zeros_like(u), np.zeros_like(b))
     before, far = math.inf, 0.0
@@ -349,7 +354,7 @@ def _farthest(problem: Problem, value: float) -> float:
     low, high = loss.slopes(np.zeros(1))
     m = min(-float(low), float(high))
     s = design.weights() / design.weight
-    y = design.each(problem.origin(), lambda y, z: y[:, 0])
+    y = design.each(problem.origin(), lambda y, z: y)
     apart = value / m + loss.width + 0.5 * loss.soft * max(-float(low), float(high))
     return (apart + float(s @ np.abs(y - problem.middle))) / math.sqrt(_least_share(problem))
 

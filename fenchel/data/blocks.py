@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import fetched, is_sparse
+from fenchel.data.memory import free_memory
 from fenchel.data.parallel import (
     copied,
     in_ranges,
@@ -26,10 +27,21 @@ from fenchel.data.parallel import (
     thread_count,
     threads,
 )
-from fenchel.data.rows import Block, block_rows, column_label, every, join
+from fenchel.data.rows import (
+    Block,
+    ChosenRows,
+    RowValues,
+    block_rows,
+    column_label,
+    copied_part,
+    every,
+    join,
+    part_of,
+    row_numbers,
+)
 from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
 from fenchel.data.statistic import Statistic as Compilable
-from fenchel.data.tree import Merge, Statistic, Totals, tree_sum
+from fenchel.data.tree import Merge, Optional, Statistic, Totals, tree_sum
 
 __all__ = [
     "Block",
@@ -40,6 +52,7 @@ __all__ = [
     "Numbered",
     "Totals",
     "block_rows",
+    "free_memory",
     "one_blas_thread",
     "one_thread",
     "ordered",
@@ -75,9 +88,67 @@ class Blocks(ABC):
     def sparse(self) -> bool:
         """Whether the blocks are sparse."""
 
-    def map(self, fn: Callable[[Block], Block], n_cols: int | None = None) -> Blocks:
-        """The table with fn applied to each block, lazily, inside the next pass."""
-        return MappedBlocks(self, fn, self.n_cols if n_cols is None else n_cols)
+    def of_first(self, fn: Callable[[Block], Any]) -> Any:
+        """fn(block) of the first block."""
+        found: tuple[Any, ...] = self.reduce(lambda b: (fn(b),) if b.start == 0 else ())
+        return found[0]
+
+    def map(
+        self,
+        fn: Callable[[Block], Block],
+        n_cols: int | None = None,
+        *,
+        dtype: Any = None,
+        sparse: bool | None = None,
+    ) -> Blocks:
+        """The table with fn applied to each block, lazily, inside the next pass.
+
+        n_cols, dtype, sparse: of the rows that fn makes. The number of columns is the table's
+        unless given; what is not said of the other two is looked up in the first block once
+        somebody asks.
+        """
+        shape = self.n_cols if n_cols is None else n_cols
+        return MappedBlocks(self, fn, shape, dtype, sparse)
+
+    def map_targets(self, fn: Callable[[Block], Block]) -> Blocks:
+        """`map` for a function that leaves X as it is: targets, weights and aux change alone."""
+        return self.map(fn, dtype=self.dtype, sparse=self.sparse)
+
+    def with_aux(self, **columns: NDArray[Any]) -> Blocks:
+        """The table with further values beside each row: arrays of n_rows entries, by name."""
+        for name, values in columns.items():
+            if len(values) != self.n_rows:
+                count = f"{len(values)} entries for {self.n_rows} rows"
+                raise ValueError(f"{name} has {count}: one is needed for each")
+        return self.map_targets(RowValues(columns))
+
+    def take(self, rows: Any) -> Block:
+        """The rows of these numbers, in this order, in memory; a row may be asked for twice.
+
+        Reads what holds them and nothing else: one pass at most.
+        """
+        numbers = row_numbers(rows, self.n_rows)
+        order = np.argsort(numbers, kind="stable")
+        found = join(self.reduce(ChosenRows(numbers[order])))
+        return part_of(found, np.argsort(order), 0)
+
+    def pairs(self, other: Blocks | None, stat: Callable[[Block, Block], Statistic]) -> Statistic:
+        """Σ of stat(block, part) over the blocks of this table and the parts of another; None: of
+        this table itself, each two blocks once (part.start ≤ block.start).
+
+        A pass over this table for each part of the other; the sums of the passes meet in the
+        fixed tree. For what is n x n: memory is that of two blocks and the sum.
+        """
+
+        def against(part: Block) -> Statistic:
+            if other is not None:
+                return self.reduce(lambda block: stat(block, part))
+            kept = self.reduce(
+                lambda block: Optional(stat(block, part) if block.start >= part.start else None)
+            )
+            return kept.value
+
+        return tree_sum(against(part) for part in (self if other is None else other))
 
     def column(self, j: int) -> str:
         """The j-th column as error messages call it."""
@@ -102,26 +173,35 @@ class Blocks(ABC):
         return InMemory(join(chosen), self.names)
 
 
-def free_memory() -> float:
-    """Bytes that can be allocated without swapping; infinity where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:  # MemFree would leave out the page cache, which gives way
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-    except OSError:
-        pass
-    return float("inf")
+def _dtype_of(block: Block) -> np.dtype[Any]:
+    return np.dtype(str(block.X.dtype).removeprefix("torch."))
 
 
 class MappedBlocks(Blocks):
     """A table seen through a function of its blocks."""
 
-    def __init__(self, base: Blocks, fn: Callable[[Block], Block], n_cols: int) -> None:
+    def __init__(
+        self,
+        base: Blocks,
+        fn: Callable[[Block], Block],
+        n_cols: int,
+        dtype: Any = None,
+        sparse: bool | None = None,
+    ) -> None:
         self.base, self.fn = base, fn
-        self.n_rows, self.n_cols, self.dtype = base.n_rows, n_cols, base.dtype
+        self.n_rows, self.n_cols = base.n_rows, n_cols
         self.names = base.names if n_cols == base.n_cols else None
         self.classes = base.classes
+        self._dtype, self._sparse = dtype if dtype is None else np.dtype(dtype), sparse
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        if self._dtype is None:
+            self._dtype = self.of_first(_dtype_of)
+        return self._dtype
+
+    def of_first(self, fn: Callable[[Block], Any]) -> Any:
+        return self.base.of_first(lambda block: fn(self.fn(block)))
 
     @property
     def local(self) -> bool:
@@ -129,7 +209,9 @@ class MappedBlocks(Blocks):
 
     @property
     def sparse(self) -> bool:
-        return self.base.sparse
+        if self._sparse is None:
+            self._sparse = bool(self.of_first(lambda block: is_sparse(block.X)))
+        return self._sparse
 
     def __iter__(self) -> Iterator[Block]:
         return map(self.fn, self.base)
@@ -145,6 +227,9 @@ class Numbered(Blocks):
 
     @abstractmethod
     def block(self, i: int) -> Block: ...
+
+    def of_first(self, fn: Callable[[Block], Any]) -> Any:
+        return fn(self.block(0))
 
     @property
     def count(self) -> int:
@@ -202,8 +287,10 @@ class InMemory(Numbered):
             # launches of a pass, and a block's temporary arrays are at most as large again.
             rows = max(2**30 // max(8 * self.n_cols, 1), 1)
         self.rows = max(1, min(rows, self.n_rows))
-        self.dtype = np.dtype(str(X.dtype).removeprefix("torch."))
+        self.dtype = _dtype_of(whole)
         self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
+        # An array without columns stands for X, whose parts are cut differently.
+        self._beside_rows = replace(whole, X=np.empty((self.n_rows, 0)))
         self._seen: dict[int, tuple[Callable[[Block], Block], InMemory | None]] = {}
 
     @property
@@ -241,15 +328,22 @@ class InMemory(Numbered):
         lo = i * self.rows
         rows = slice(lo, lo + self.rows)
         X = self.whole.X[rows] if self._sparse_parts is None else self._sparse_parts[i]
-        y = None if self.whole.y is None else self.whole.y[rows]
-        weight = None if self.whole.weight is None else self.whole.weight[rows]
-        return Block(self.whole.start + lo, X, y, weight)
+        beside = part_of(self._beside_rows, rows, self.whole.start + lo)
+        return replace(beside, X=X)
 
-    def map(self, fn: Callable[[Block], Block], n_cols: int | None = None) -> Blocks:
-        if n_cols not in (None, self.n_cols):
-            return super().map(fn, n_cols)
-        seen = self._beside(fn)
-        return super().map(fn, n_cols) if seen is None else seen
+    def map(
+        self,
+        fn: Callable[[Block], Block],
+        n_cols: int | None = None,
+        *,
+        dtype: Any = None,
+        sparse: bool | None = None,
+    ) -> Blocks:
+        seen = self._beside(fn) if n_cols in (None, self.n_cols) else None
+        return super().map(fn, n_cols, dtype=dtype, sparse=sparse) if seen is None else seen
+
+    def take(self, rows: Any) -> Block:
+        return copied_part(self.whole, row_numbers(rows, self.n_rows), 0)
 
     def _beside(self, fn: Callable[[Block], Block]) -> InMemory | None:
         """The table with fn applied, where it changes targets and weights alone: made once, for
@@ -294,6 +388,6 @@ class InMemory(Numbered):
         whole = self.whole
         if isinstance(whole.X, np.ndarray):  # by all threads, which `every` would not use
             X = copied(whole.X[-whole.start % step :: step])
-            beside = every(Block(whole.start, whole.X[:, :0], whole.y, whole.weight), step)
+            beside = every(replace(whole, X=whole.X[:, :0]), step)
             return InMemory(replace(beside, X=X), self.names)
         return InMemory(every(whole, step), self.names)

@@ -110,5 +110,8 @@ class SharedBlocks(Blocks):
     def __iter__(self) -> Iterator[Block]:
         return map(self._view, self._convoy.base)
 
+    def of_first(self, fn: Callable[[Block], Any]) -> Any:
+        return self._convoy.base.of_first(lambda block: fn(self._view(block)))
+
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
         return self._convoy.reduce(self._member, Composed(stat, self._view))

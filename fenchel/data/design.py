@@ -52,8 +52,9 @@ class Design(ABC):
         """The weighted mean of each column of the target."""
 
     @abstractmethod
-    def beside(self, values: Floats) -> Design:
-        """The same rows with [yᵢ, valuesᵢ] for a target; values may have several columns."""
+    def with_dual(self, theta: Floats) -> Design:
+        """The same rows with a dual variable beside each, for sweeps of `DualRows`; θ may have
+        several columns."""
 
     @abstractmethod
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
@@ -107,13 +108,8 @@ class MatrixDesign(Design):
         mean: Floats = self._memo["target"]
         return mean
 
-    def beside(self, values: Floats) -> MatrixDesign:
-        def join(block: Block) -> Block:
-            rows = slice(block.start, block.start + block.n_rows)
-            y = np.column_stack([host(block.y), values[rows]])
-            return Block(block.start, block.X, like(y, double(block.X[:0])), block.weight)
-
-        new = MatrixDesign(self.blocks.map(join))
+    def with_dual(self, theta: Floats) -> MatrixDesign:
+        new = MatrixDesign(self.blocks.with_aux(dual=theta))
         new._memo.update({key: self._memo[key] for key in ("weight",) if key in self._memo})
         return new
 

@@ -11,8 +11,8 @@ Reference: Schölkopf and Smola, Learning with Kernels (2002), section 4.2 (repr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, final
 
@@ -33,6 +33,7 @@ from fenchel.data.blocks import (
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
 from fenchel.data.pivoted_cholesky import pivoted_cholesky
+from fenchel.data.sweep import apply_rows
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -76,6 +77,11 @@ class KernelExpansion(Design):
     def sides(self) -> tuple[Array, Floats | None]:
         """The target and the weight of every row."""
 
+    @property
+    @abstractmethod
+    def aux(self) -> Mapping[str, Array]:
+        """What else lies beside every row."""
+
     @abstractmethod
     def product(self, v: Floats) -> Floats:
         """K v, for a vector or the columns of a matrix."""
@@ -115,7 +121,8 @@ class KernelExpansion(Design):
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
         y, s = self.sides
-        r, sums = rows(y, [self._product(w) + b for w, b in points], s)
+        scores = [self._product(w) + b for w, b in points]
+        r, sums = apply_rows(rows, y, scores, s, self.aux)
         return Totals(r, r.sum(0), *sums)
 
     def _product(self, v: Floats) -> Floats:
@@ -162,6 +169,7 @@ class GramDesign(KernelExpansion):
     K: Floats
     y: Array
     row_weight: Floats | None = None
+    dual: Floats | None = None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -171,8 +179,12 @@ class GramDesign(KernelExpansion):
     def sides(self) -> tuple[Array, Floats | None]:
         return self.y, self.row_weight
 
-    def beside(self, values: Floats) -> GramDesign:
-        new = GramDesign(self.K, np.column_stack([self.y, values]), self.row_weight)
+    @property
+    def aux(self) -> Mapping[str, Array]:
+        return {} if self.dual is None else {"dual": self.dual}
+
+    def with_dual(self, theta: Floats) -> GramDesign:
+        new = GramDesign(self.K, self.y, self.row_weight, theta)
         new._memo["products"] = self._memo["products"]
         return new
 
@@ -238,12 +250,13 @@ class KernelDesign(KernelExpansion):
         whole = self._whole
         return host(whole.y), None if whole.weight is None else host(whole.weight)
 
-    def beside(self, values: Floats) -> KernelDesign:
-        y, s = self.sides
-        y = np.column_stack([y, values])
-        new = KernelDesign(
-            self.kernel, InMemory(Block(0, self._whole.X, y, s), None), self.memory_budget
-        )
+    @property
+    def aux(self) -> Mapping[str, Array]:
+        return {name: host(values) for name, values in self._whole.aux.items()}
+
+    def with_dual(self, theta: Floats) -> KernelDesign:
+        whole = replace(self._whole, aux={"dual": theta})
+        new = KernelDesign(self.kernel, InMemory(whole, None), self.memory_budget)
         # What is known of K does not depend on the target.
         new.__dict__["_matrix"] = self._matrix
         new._memo["products"] = self._memo["products"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,7 @@ def _views(blocks: Blocks) -> None:
     step = max(1, blocks.n_rows // some)
     _require("sample takes rows evenly", _same(taken.gather(), every(whole, step)))
     _require("a sample is in memory", taken.local)
-    twice = blocks.map(lambda b: Block(b.start, b.X * 2, b.y, b.weight))
+    twice = blocks.map(lambda b: replace(b, X=b.X * 2))
     for a, b in zip(blocks, twice, strict=True):
         _require("map changes each block alone", np.array_equal(2 * _dense(a.X), _dense(b.X)))
     mapped = twice.reduce(lambda b: _dense(b.X).sum(0))

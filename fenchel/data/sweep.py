@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +42,23 @@ class RowStatistic(ABC):
         return None
 
 
-Rows = Callable[[Array, list[Array], Array | None], tuple[Array, Totals]]
+@dataclass(frozen=True, slots=True, eq=False)
+class DualRows:
+    """Rows that carry a dual variable θ: of_row(y, θ, [z…], s) = (r, sums)."""
+
+    of_row: Callable[[Array, Array, list[Array], Array | None], tuple[Array, Totals]]
+
+
+Rows = Callable[[Array, list[Array], Array | None], tuple[Array, Totals]] | DualRows
+
+
+def apply_rows(
+    rows: Rows, y: Array, scores: list[Array], s: Array | None, aux: Mapping[str, Array]
+) -> tuple[Array, Totals]:
+    """(r, sums) of some rows; the dual variable lies beside them under the name "dual"."""
+    if isinstance(rows, DualRows):
+        return rows.of_row(y, aux["dual"], scores, s)
+    return rows(y, scores, s)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +75,7 @@ class Sweep(Statistic[Totals]):
             X = double(X)
             s = None if s is None else double(s)
         scores = [forward(X, w) + like(b, X) for w, b in self.points]
-        r, sums = self.rows(y, scores, s)
+        r, sums = apply_rows(self.rows, y, scores, s, block.aux)
         return Totals(double(adjoint(X, r)), double(r.sum(0)), *sums)
 
     def compiled(self, block: Block, layout: Layout) -> SweepKernel | CsrSweepKernel | None:

@@ -91,7 +91,7 @@ def attach(blocks: Blocks, y: Any, weight: Any) -> Blocks:
             block.weight if weights is None else follow(weights[rows], block.X),
         )
 
-    mapped = blocks.map(join)
+    mapped = blocks.map_targets(join)
     if target is not None:
         mapped.classes = None
     return mapped

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 Statistic = Any  # anything with `+`
 
@@ -21,6 +25,28 @@ class Totals(tuple[Any, ...]):
 
     def __add__(self, other: Any) -> Totals:
         return Totals(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A sum that may have no terms."""
+
+    value: Statistic | None
+
+    def __add__(self, other: Optional) -> Optional:
+        if self.value is None or other.value is None:
+            return other if self.value is None else self
+        return Optional(self.value + other.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maximum:
+    """The largest entries met, place by place."""
+
+    values: NDArray[Any]
+
+    def __add__(self, other: Maximum) -> Maximum:
+        return Maximum(np.maximum(self.values, other.values))
 
 
 class Merge:

@@ -187,7 +187,7 @@ def label_blocks(blocks: Blocks) -> tuple[NDArray[Any], Blocks]:
         codes = (y > classes[0]).astype(np.int64) if two else np.searchsorted(classes, y)
         return Block(block.start, block.X, np.minimum(codes, len(classes) - 1), block.weight)
 
-    return classes, blocks.map(encode)
+    return classes, blocks.map_targets(encode)
 
 
 __all__ = [

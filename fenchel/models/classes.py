@@ -143,7 +143,7 @@ def _remote(
 
     if y is None and X.classes is not None:  # the file's labels were coded when it was read
         classes = X.classes[classes.astype(int)]
-    return classes, class_weighted(blocks.map(target), classes, class_weight)
+    return classes, class_weighted(blocks.map_targets(target), classes, class_weight)
 
 
 def class_weighted(blocks: Blocks, classes: NDArray[Any], class_weight: Any) -> Blocks:
@@ -168,7 +168,7 @@ def class_weighted(blocks: Blocks, classes: NDArray[Any], class_weight: Any) -> 
 
     if blocks.local:
         return InMemory(weigh(blocks.gather()), blocks.names)
-    return blocks.map(weigh)
+    return blocks.map_targets(weigh)
 
 
 def one_against(k: int, outputs: int) -> Callable[[Block], Block]:
@@ -187,7 +187,7 @@ def against(blocks: Blocks, k: int, outputs: int) -> Blocks:
     view = one_against(k, outputs)
     if blocks.local and outputs > 1:
         return InMemory(view(blocks.gather()), blocks.names)
-    return blocks.map(view)
+    return blocks.map_targets(view)
 
 
 def check_two(estimator: Any, classes: NDArray[Any]) -> None:

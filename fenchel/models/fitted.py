@@ -24,7 +24,9 @@ def fitted_rows(model: Any, X: Any, y: Any, weight: Any) -> Blocks:
     # An SVC whose kernel is a function was never told how many columns there are.
     told = "n_features_in_" in vars(model)
     blocks = rows_in(model, X, reset=False) if told else as_blocks(X)
-    wide = blocks.map(lambda b: Block(b.start, double(b.X), b.y, b.weight))
+    wide = blocks.map(
+        lambda b: Block(b.start, double(b.X), b.y, b.weight), dtype=np.float64, sparse=blocks.sparse
+    )
     return attach(wide, y, weight)
 
 
@@ -65,7 +67,7 @@ def coded_rows(model: Any, X: Any, y: Any, weight: Any) -> Blocks:
         s = None if block.weight is None else host(block.weight)
         return Block(block.start, block.X, _encode(classes, labels, s), block.weight)
 
-    return blocks.map(encode)
+    return blocks.map_targets(encode)
 
 
 def class_weights(model: Any, blocks: Blocks, *, weighted: bool) -> Floats:
@@ -95,7 +97,7 @@ def weighed(blocks: Blocks, each: Floats, positive: int | None) -> Blocks:
         target = codes if positive is None else np.where(codes == positive, 1.0, -1.0)
         return Block(block.start, block.X, follow(target, block.X), s)
 
-    return blocks.map(weigh)
+    return blocks.map_targets(weigh)
 
 
 def augmented(blocks: Blocks, value: float) -> Blocks:

@@ -247,7 +247,7 @@ def _stream_folds(
     def view(number: int, inside: bool) -> View:
         return lambda block: _reweighted(block, (fold_of(block) == number) == inside)
 
-    return [StreamFold(view(i, False), judged.map(view(i, True))) for i in range(k)]
+    return [StreamFold(view(i, False), judged.map_targets(view(i, True))) for i in range(k)]
 
 
 class _Ledger(tuple[Any, ...]):

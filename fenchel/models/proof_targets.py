@@ -47,7 +47,7 @@ def target_of(blocks: Blocks, k: int) -> Blocks:
         y = block.y if block.y is None or block.y.ndim == 1 else block.y[:, k]
         return Block(block.start, block.X, y, block.weight)
 
-    return blocks.map(pick)
+    return blocks.map_targets(pick)
 
 
 def certify_squares(model: Any, name: str, X: Any, y: Any, weight: Any) -> Certificate:

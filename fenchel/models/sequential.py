@@ -77,7 +77,7 @@ class SequentialClassifier(LinearClassifier):
             s = each[host(block.y)] * (1.0 if block.weight is None else host(block.weight))
             return Block(block.start, block.X, block.y, follow(s, block.X))
 
-        return blocks.map(weigh)
+        return blocks.map_targets(weigh)
 
 
 def check_radius(R: float) -> None:

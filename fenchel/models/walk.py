@@ -101,7 +101,7 @@ def target_rows_of(blocks: Blocks, k: int | None, exponent: int) -> Blocks:
     if blocks.local:  # the rows stay where they lie
         whole = blocks.gather()
         return InMemory(Block(whole.start, whole.X, change(whole.y), whole.weight), blocks.names)
-    return blocks.map(lambda b: Block(b.start, b.X, change(b.y), b.weight))
+    return blocks.map_targets(lambda b: Block(b.start, b.X, change(b.y), b.weight))
 
 
 @dataclass(frozen=True, slots=True)

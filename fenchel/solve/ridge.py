@@ -218,7 +218,7 @@ def chosen_targets(blocks: Blocks, columns: Columns, flat: bool) -> Blocks:
         assert block.y is not None
         return Block(block.start, block.X, block.y[:, chosen], block.weight)
 
-    return blocks.map(pick)
+    return blocks.map_targets(pick)
 
 
 def squares_certificate(found: LeastSquares, alpha: float = 0.0) -> Certificate:

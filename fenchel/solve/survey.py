@@ -85,7 +85,7 @@ def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
         y = double(block.y) * 2.0**-exponent
         return Block(block.start, double(block.X), y, block.weight)
 
-    blocks = blocks.map(scaled)
+    blocks = blocks.map(scaled, dtype=np.float64, sparse=blocks.sparse)
     return blocks, replace(_pass(blocks, scatter), exponent=exponent)
 
 

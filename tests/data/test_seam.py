@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from data import naive
@@ -83,3 +85,63 @@ def test_principal_directions(table):
     want, directions = naive.principal_directions(X, s)
     np.testing.assert_allclose(values[::-1], want, rtol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors[:, ::-1] * directions, 0)), 1.0, rtol=1e-12)
+
+
+def test_rows_by_number(table):
+    X, s, blocks = table
+    rows = [399, 3, 3, 250, 0]
+    taken = blocks.take(rows)
+    np.testing.assert_array_equal(host(rows_of(taken)), X[rows])
+    np.testing.assert_array_equal(host(taken.y), X[rows, 0])
+    np.testing.assert_array_equal(host(taken.weight), s[rows])
+    with pytest.raises(IndexError, match="row 400 of a table with 400 rows"):
+        blocks.take([1, 400])
+
+
+def test_values_beside_the_rows(table):
+    X, _, blocks = table
+    dual, fold = np.linspace(-1.0, 1.0, 800).reshape(400, 2), np.arange(400) % 5
+    beside = blocks.with_aux(dual=dual).with_aux(fold=fold)
+    sums = beside.reduce(
+        lambda block: Totals(
+            host(double(block.aux["dual"])).T @ host(rows_of(block)), float(host(block.y).sum())
+        )
+    )
+    np.testing.assert_allclose(sums[0], dual.T @ X, rtol=1e-12, atol=1e-12)
+    taken = beside.take([7, 399])
+    np.testing.assert_array_equal(host(taken.aux["fold"]), fold[[7, 399]])
+    assert beside.n_cols == blocks.n_cols and beside.dtype == blocks.dtype
+    with pytest.raises(ValueError, match="fold has 3 entries for 400 rows"):
+        blocks.with_aux(fold=np.arange(3))
+
+
+def test_a_map_tells_what_it_makes(table):
+    _, _, blocks = table
+    dense = blocks.map(lambda block: replace(block, X=np.asarray(host(rows_of(block)))))
+    assert dense.dtype == np.float64 and not dense.sparse
+    single = blocks.map(lambda block: replace(block, X=np.float32(host(rows_of(block)))[:, :2]), 2)
+    assert single.dtype == np.float32 and single.n_cols == 2
+    assert blocks.map_targets(lambda block: block).sparse == blocks.sparse
+
+
+def test_pairs_of_blocks(table):
+    X, s, blocks = table
+
+    def of_pair(block, part):
+        return Totals(
+            host(rows_of(block)).T
+            @ np.outer(host(block.weight), host(part.weight))
+            @ host(rows_of(part))
+        )
+
+    (cross,) = blocks.pairs(blocks, of_pair)
+    np.testing.assert_allclose(cross, np.outer(s @ X, s @ X), rtol=1e-12)
+
+    def squares(block, part):
+        a, b = host(rows_of(block)), host(rows_of(part))
+        total = float(((a[:, None] - b[None]) ** 2).sum())
+        return total if block.start == part.start else 2.0 * total
+
+    half = blocks.pairs(None, squares)
+    want = float(((X[:, None] - X[None]) ** 2).sum())
+    assert half == pytest.approx(want, rel=1e-12)

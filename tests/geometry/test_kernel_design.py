@@ -30,9 +30,10 @@ from fenchel import (
     minimise,
 )
 from fenchel.convex.multiclass import MulticlassHinge
-from fenchel.data.blocks import threads
+from fenchel.data.blocks import Totals, threads
 from fenchel.data.kernel_design import gram_matrix, kernel_product
 from fenchel.data.pivoted_cholesky import pivoted_cholesky
+from fenchel.data.sweep import DualRows
 from fenchel.solve.kernel_span import KernelSpan
 
 KERNEL = kernels.Gaussian(0.4)
@@ -88,10 +89,10 @@ def test_kept_and_anew_are_the_same_map(kernel):
         np.testing.assert_allclose(
             design.each((v, 0.5), lambda y, z: y + z), y + K @ v + 0.5, rtol=1e-9, atol=1e-9
         )
-        beside = design.beside(v)
-        np.testing.assert_allclose(
-            beside.each((v, 0.0), lambda y, z: y[:, 1] + z), v + K @ v, rtol=1e-9, atol=1e-9
-        )
+        rows = DualRows(lambda y, theta, scores, s: (s * theta + scores[0], Totals(y @ theta)))
+        r, total, along = design.with_dual(v).sweep([(v, 0.0)], rows)
+        np.testing.assert_allclose(r, s * v + K @ v, rtol=1e-9, atol=1e-9)
+        assert along == pytest.approx(y @ v) and total == pytest.approx(r.sum())
 
 
 def test_a_changed_vector_is_a_new_product():
