@@ -61,6 +61,7 @@ _ROOMS = {
     "fenchel.models.svm": ("LinearSVC", "LinearSVR"),
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
     # clusters
+    "fenchel.models.cluster.kmeans": ("KMeans",),
     # mixtures and densities
     # discriminants
     # neighbours and local averages

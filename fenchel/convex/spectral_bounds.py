@@ -11,6 +11,7 @@ Reference: Zha, He, Ding, Gu and Simon, Spectral relaxation for k-means clusteri
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,29 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, Kind
 from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Blocks, Totals
+from fenchel.data.moments import Moments
 from fenchel.data.table import as_blocks
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
+WIDEST = 4096  # columns of a scatter matrix, 128 MiB, whose eigenvalues take half a minute
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
+
+
+def square_in_units(value: float, exponent: int) -> float:
+    """4^exponent times a square; infinite where no float holds it."""
+    try:
+        return math.ldexp(value, 2 * exponent)
+    except OverflowError:
+        return math.inf
+
+
+def lower_bound_in_units(value: float, exponent: int) -> float:
+    """4^exponent times a lower bound, rounded down: to the largest float, and to zero among the
+    denormal ones."""
+    bound = min(square_in_units(value, exponent), LARGEST)
+    return bound if bound >= SMALLEST else 0.0
 
 
 class CentredRows:
@@ -88,20 +107,56 @@ class CentredRows:
 
     def outside(self, value: float) -> float:
         """A square of these units in those of the table; infinite where no float holds it."""
-        try:
-            return math.ldexp(value, 2 * self.exponent)
-        except OverflowError:
-            return math.inf
+        return square_in_units(value, self.exponent)
 
     def _certificate(self, left: Floats, dimension: int, kind: Kind) -> Certificate:
         """Of what is left over where an affine space of that dimension is the best there is."""
         value = float(np.sum(left * left))
-        bound = self.outside(min(self.bound(dimension), value))
-        # A lower bound is rounded down: to the largest float, and to zero among the denormal ones.
-        bound = min(bound, LARGEST) if bound >= SMALLEST else 0.0
+        bound = lower_bound_in_units(min(self.bound(dimension), value), self.exponent)
         floor = 4.0 * EPS * max(left.shape) * self.total + self.drift * self.drift
         floor = max(self.outside(floor), SMALLEST if self.total > 0.0 else 0.0)
         return Certificate(self.outside(value), bound, kind, floor=floor)
+
+
+def scatter_bound(blocks: Blocks, dimension: int) -> float:
+    """At most the weighted squared distance Σ sᵢ d²(xᵢ, A) of the rows from any affine space A of
+    that dimension, by one pass over them: of weighted rows, in any home, of moderate size.
+
+    The same bound as that of `CentredRows`, from moments in place of rows; 0 where the scatter
+    matrix would be too large (WIDEST columns). O(n d²).
+    """
+    d = blocks.n_cols
+    if d > WIDEST or dimension >= min(blocks.n_rows - 1, d):
+        return 0.0
+    seen, size, parts = blocks.reduce(
+        lambda block: Totals(Moments.of(block), _Largest.of(block.X), 1)
+    )
+    total = float(np.trace(seen.scatter))
+    top = np.maximum(np.linalg.eigvalsh(seen.scatter)[::-1], 0.0)[:dimension]
+    n = float(blocks.n_rows)
+    # The roundings of `CentredRows`, once more for each level of the tree in which means merge.
+    levels = 2.0 + math.log2(max(parts, 1))
+    drift = 6.0 * levels * EPS * math.sqrt(seen.weight) * float(np.linalg.norm(size.values))
+    drift += 2.0 * EPS * n * math.sqrt(total)
+    slack = 4.0 * EPS * (n + d) * (dimension + 1.0) * total
+    left = total - float(top.sum()) - slack
+    return max(math.sqrt(max(left, 0.0)) - drift, 0.0) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Largest:
+    """The largest |x| of each column."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, X: Any) -> _Largest:
+        rows = abs(X)
+        most = rows.max(axis=0).toarray() if is_sparse(X) else host(rows).max(axis=0)
+        return cls(np.asarray(most, np.float64).ravel())
+
+    def __add__(self, other: _Largest) -> _Largest:
+        return _Largest(np.maximum(self.values, other.values))
 
 
 def within_clusters(rows: Floats, codes: NDArray[np.int64], count: int) -> Floats:

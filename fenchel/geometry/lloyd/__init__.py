@@ -1,0 +1,1 @@
+"""Nearest centres kept exact by bounds while the centres move."""

@@ -1,0 +1,241 @@
+"""Nearest centres of rows whose centres move, by bounds and products, in compiled loops.
+
+Each loop takes some rows, runs on the thread that calls it and holds no interpreter lock. All
+bounds are of distances times `scale`, in float32: upper ones are rounded up and lower ones down.
+Their proof is in `hamerly`, that of the products in `fenchel.geometry.distance`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fenchel.geometry.compiled import squared_distance, two_lowest
+from fenchel.geometry.distance import LANES
+
+Rows = NDArray[Any]  # float32 or float64
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Labels = NDArray[np.int32]
+_settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+UP, DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22  # rounding to float32 is off by 2⁻²⁴ at most
+LEAST = 1e-36  # below it float32 is denormal, and a bound is no longer off by a relative error
+
+
+class Centres(NamedTuple):
+    """Centres prepared for the loops.
+
+    rows: themselves; doubled: -2 scale (c - middle) in the type of the products; norms:
+    (1-δ)‖scale (c - middle)‖²; slack: δ; apart: 2.5 δ max ‖scale (c - middle)‖² and what underflow
+    may add: beyond 2.5 δ‖scale (x - middle)‖² + apart a bound is certain to be the lower one.
+    guard: what an upper bound is multiplied with, so that rounded distances compare as it does.
+    """
+
+    rows: Rows
+    middle: Rows
+    scale: float
+    doubled: Rows
+    norms: Rows
+    slack: float
+    apart: float
+    eps: float
+    tiny: float
+    guard: float
+
+
+class Moves(NamedTuple):
+    """How far each centre moved at most, how far any other did, and half the distance from each to
+    the nearest other at least: all times scale."""
+
+    own: Floats
+    other: Floats
+    half: Floats
+
+
+@njit(**_settings)
+def raised(value: float) -> Any:
+    return np.float32(value * UP + LEAST)
+
+
+@njit(**_settings)
+def lowered(value: float) -> Any:
+    return np.float32(value * DOWN) if value > 2.0 * LEAST else np.float32(0.0)
+
+
+@njit(**_settings)
+def shifted_squares(X: Rows, middle: Rows, lo: int, hi: int, out: Floats) -> None:
+    """‖xᵢ - middle‖² in float64."""
+    lanes = np.empty(LANES, np.float64)
+    for i in range(lo, hi):
+        out[i] = squared_distance(X[i], middle, lanes)
+
+
+@njit(**_settings)
+def own_squares(X: Rows, C: Rows, labels: Labels, lo: int, hi: int, out: Floats) -> None:
+    """d²(xᵢ, c(labelᵢ)), or the smaller of that and what is known, where out holds it."""
+    lanes = np.empty(LANES, np.float64)
+    for i in range(lo, hi):
+        out[i] = min(out[i], squared_distance(X[i], C[labels[i]], lanes))
+
+
+@njit(**_settings)
+def unsettled(
+    X: Rows,
+    centres: Centres,
+    moves: Moves,
+    labels: Labels,
+    upper: NDArray[np.float32],
+    lower: NDArray[np.float32],
+    lo: int,
+    hi: int,
+    found: Integers,
+) -> int:
+    """Bring the bounds of rows lo to hi - 1 up to date; the rows whose nearest centre they do not
+    tell go to `found`, and their number is returned."""
+    C, guard, scale = centres.rows, centres.guard, centres.scale
+    lanes = np.empty(LANES, np.float64)
+    count = 0
+    for i in range(lo, hi):
+        a = labels[i]
+        u = raised(np.float64(upper[i]) + moves.own[a])
+        low = lowered(np.float64(lower[i]) - moves.other[a])
+        limit = max(np.float64(low), moves.half[a])
+        if np.float64(u) * guard >= limit:
+            u = raised(np.sqrt(squared_distance(X[i], C[a], lanes)) * scale * guard)
+            if np.float64(u) * guard >= limit:
+                found[count] = i
+                count += 1
+        upper[i] = u
+        lower[i] = low
+    return count
+
+
+@njit(**_settings)
+def search(
+    X: Rows,
+    squares: Floats,
+    centres: Centres,
+    rows: Integers,
+    tile: int,
+    labels: Labels,
+    upper: NDArray[np.float32],
+    lower: NDArray[np.float32],
+    changed: Integers,
+    before: Labels,
+) -> tuple[int, int]:
+    """The nearest centre of some rows, ties to the lower number, and fresh bounds of theirs.
+
+    Rows whose centre is another than before go to `changed`, the old one to `before`. Returns how
+    many those were, and how many distances had to be made because products could not decide.
+    """
+    C, middle, scale, doubled = centres.rows, centres.middle, centres.scale, centres.doubled
+    norms, slack = centres.norms, centres.slack
+    work = doubled.dtype.type
+    k, d = C.shape
+    # Differences are made in the wider of the two types, and stored in that of the products.
+    zero, factor = work(0.0), X.dtype.type(scale)
+    Z_buffer = np.empty(tile * d, doubled.dtype)
+    G_buffer = np.empty(tile * k, doubled.dtype)
+    low_buffer, next_buffer = np.empty(tile, doubled.dtype), np.empty(tile, doubled.dtype)
+    at_buffer = np.empty(tile, doubled.dtype)  # whole numbers below 2²⁴, in the lanes of a bound
+    lanes = np.empty(LANES, np.float64)
+    count, exact = 0, 0
+    for start in range(0, rows.size, tile):
+        part = rows[start : start + tile]
+        m = part.size
+        Z = Z_buffer[: m * d].reshape(m, d)
+        for p in range(m):
+            x, z = X[part[p]], Z[p]
+            for j in range(d):
+                z[j] = work(((x[j] + zero) - middle[j]) * factor)
+        G = G_buffer[: k * m].reshape(k, m)
+        np.dot(doubled, Z.T, G)
+        low, after, at = low_buffer[:m], next_buffer[:m], at_buffer[:m]
+        low[:], after[:], at[:] = np.inf, np.inf, 0.0
+        for j in range(k):
+            two_lowest(G[j], norms[j], work(j), low, after, at)
+        for p in range(m):
+            i = part[p]
+            base = squares[i] * (1.0 - slack) - centres.tiny
+            wide = 2.5 * slack * squares[i] + centres.apart
+            first = np.int64(at[p])
+            second = np.float64(after[p])
+            upper_square = np.float64(low[p]) + base + wide
+            if not second > np.float64(low[p]) + wide + centres.eps * abs(second):
+                x = X[i]
+                square = squared_distance(x, C[first], lanes)
+                exact += 1
+                t = square * scale * scale - base
+                top = t + abs(t) * centres.eps + centres.tiny
+                nearest = first
+                for j in range(k):
+                    if j != first and np.float64(G[j, p] + norms[j]) <= top:
+                        other = squared_distance(x, C[j], lanes)
+                        exact += 1
+                        if other < square or (other == square and j < nearest):
+                            square, nearest = other, j
+                            t = square * scale * scale - base
+                            top = t + abs(t) * centres.eps + centres.tiny
+                if nearest != first:
+                    second = np.float64(low[p])
+                first = nearest
+                upper_square = square * scale * scale * centres.guard
+            upper[i] = raised(np.sqrt(max(upper_square, 0.0)))
+            # The stored sum of product and norm is off by eps.
+            second -= centres.eps * abs(second)
+            lower[i] = lowered(np.sqrt(max(second + base, 0.0)))
+            a = labels[i]
+            if a != first:
+                changed[count] = i
+                before[count] = a
+                count += 1
+                labels[i] = first
+    return count, exact
+
+
+@njit(**_settings)
+def move_rows(
+    X: Rows,
+    weight: Floats,
+    middle: Rows,
+    rows: Integers,
+    before: Labels,
+    labels: Labels,
+    first: int,
+    last: int,
+    sums: Floats,
+    mass: Floats,
+    counts: Integers,
+) -> None:
+    """Take some rows out of the sums of their old centres and into those of their new ones, as far
+    as these are centres first to last - 1. An empty weight stands for ones.
+
+    sums Σ sᵢ (xᵢ - middle), mass Σ sᵢ, counts: the rows with sᵢ > 0. In the order of the rows, so
+    that the bits do not depend on how centres are shared between threads.
+    """
+    d = middle.size
+    for p in range(rows.size):
+        i = rows[p]
+        a, b = before[p], labels[i]
+        gives, takes = first <= a < last, first <= b < last
+        if not gives and not takes:
+            continue
+        s = weight[i] if weight.size else 1.0
+        if s == 0.0:
+            continue
+        x = X[i]
+        if takes:
+            total = sums[b]
+            for j in range(d):
+                total[j] += s * (np.float64(x[j]) - np.float64(middle[j]))
+            mass[b] += s
+            counts[b] += 1
+        if gives:
+            total = sums[a]
+            for j in range(d):
+                total[j] -= s * (np.float64(x[j]) - np.float64(middle[j]))
+            mass[a] -= s
+            counts[a] -= 1

@@ -1,0 +1,1 @@
+"""Clusters by centres: k-means, in one level and in a tree."""

@@ -1,0 +1,285 @@
+"""k-means: Lloyd's algorithm from several starts, exact, with bounds, and bounded itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.spectral_bounds import square_in_units
+from fenchel.data.blocks import Blocks, InMemory
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.cluster.centres import (
+    CentreClusterer,
+    exponent_of,
+    in_units,
+    spectral_certificate,
+)
+from fenchel.models.cluster.distinct import few_rows
+from fenchel.models.cluster.lloyd import Lloyd, SquaredDistances
+from fenchel.models.cluster.rows import ClusterRows, cluster_rows
+from fenchel.models.cluster.seeding import kmeans_parallel, kmeans_plus_plus, random_rows
+from fenchel.models.namespace import fit_method
+from fenchel.solve.minimise import Solution, minimise
+
+STARTS = 10  # of n_init="auto" where the start is not chosen with care
+
+
+class KMeans(CentreClusterer):
+    """k-means: centres that minimise the squared distances of the rows to the nearest of them.
+
+    J(c) = Σᵢ sᵢ minⱼ ‖xᵢ - cⱼ‖²
+
+    Lloyd's algorithm moves every centre to the mean of its rows until none changes; Hamerly's
+    bounds tell of most rows without a look at them that theirs is the same. Labels are always those
+    of a search among all float64 distances, ties to the lower number. J never rises.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        k.
+    init : {"k-means++", "k-means||", "random"}, array (k, d) or callable, default "k-means++"
+        "k-means++": greedy, each centre the best of 2 + ⌊ln k⌋ drawn; the start alone promises at
+        most 8 (2 + ln k) times the optimum in expectation. "k-means||": the same from rows drawn in
+        a few passes; "k-means++" means it too where rows are not in memory. A callable is given
+        (X, n_clusters, random_state).
+    n_init : "auto" or int
+        Starts, of which the best is kept. "auto": 1, or 10 for "random" and callables.
+    max_iter : int, default 300
+    tol : float, default 1e-4
+        Stop where the squared moves of all centres sum to at most tol times the mean variance of
+        the columns; 0 for a fixed point.
+    verbose : int
+    random_state : int, RandomState or None, default 0
+        A number makes fits repeatable; None draws anew.
+    copy_x : ignored
+        X is never changed.
+    algorithm : {"lloyd", "elkan"}
+        Both find the same fixed points, by the bounds that suit the shape of the table.
+    empty : {"teleport", "drop"}
+        What becomes of a centre without rows: it goes to the row that costs most in the cluster of
+        highest energy, which never raises J at the next step, or it is dropped, and k with it.
+    prove : bool, default True
+        Bound the optimum after the fit, at the cost of a pass O(n d²). False: `certificate_` has
+        the bound 0.
+
+    Attributes
+    ----------
+    cluster_centers_ : array (k, d)
+    labels_ : array (n,) of int32
+    inertia_ : float
+        J.
+    n_iter_ : int
+        Steps of the best start.
+    n_reseeds_ : int
+        Centres without rows that were moved, over those steps.
+    converged_ : bool
+        Whether no label changed in the last step: a fixed point.
+    history_ : tuple of Certificate
+        J before each step; the last is `certificate_`.
+    certificate_ : Certificate
+        Of kind "spectral": J, and a bound that no k centres can beat, the scatter outside the first
+        k - 1 principal components. relative_gap 0.12 says that the optimum is at most 12 % below
+        J. Of kind "exact" where J is 0.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    A table with at most k different rows has them for its centres, and J is 0 exactly; with fewer
+    than k there are fewer centres, and a warning says so. A row of integer weight counts as that
+    many rows, also to the start; one of weight zero as none.
+
+    References
+    ----------
+    Lloyd, IEEE Trans. Inf. Theory 28 (1982). Hamerly, Making k-means even faster, SDM (2010).
+    Arthur and Vassilvitskii, k-means++, SODA (2007). Zha and others, Spectral relaxation for
+    k-means clustering, NIPS (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel import KMeans
+    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]])
+    >>> model = KMeans(n_clusters=2).fit(X)
+    >>> model.cluster_centers_[model.predict([[0.0, 0.0], [12.0, 3.0]])].tolist()
+    [[1.0, 2.0], [10.0, 2.0]]
+    >>> model.inertia_, round(model.certificate_.bound, 6)
+    (16.0, 16.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"k-means++", "k-means||", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "empty": [StrOptions({"teleport", "drop"})],
+        "prove": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = 0,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        empty: str = "teleport",
+        prove: bool = True,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.empty = empty
+        self.prove = prove
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Cluster the rows X; y is ignored."""
+        given = rows_in(self, X, None, sample_weight)
+        k, n = self.n_clusters, given.n_rows
+        if k > n:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}: lower n_clusters")
+        exponent = exponent_of(given)
+        blocks = in_units(given, exponent)
+        few = few_rows(blocks, k)
+        if few is not None:
+            return self._leave_nothing(blocks, few, exponent)
+        rows = cluster_rows(blocks)
+        state = check_random_state(self.random_state)
+        starts = self._starts()
+        best: tuple[float, Solution[NDArray[Any]], NDArray[np.int32]] | None = None
+        for _ in range(starts):
+            first = self._start(given, blocks, exponent, state)
+            solution = self._walk(rows, first)
+            labels, energy = rows.labelled(solution.point)
+            J = float(energy.sum())
+            if best is None or best[0] > J:
+                best = J, solution, labels
+        assert best is not None
+        J, solution, self.labels_ = best
+        memory = solution.state.memory
+        self.cluster_centers_ = np.ldexp(solution.point, exponent).astype(blocks.dtype)
+        self.inertia_ = square_in_units(J, exponent)
+        # The step that finds no label changed is one of its own, as scikit-learn counts.
+        self.n_iter_ = max(1, min(solution.steps + int(memory.settled), self.max_iter))
+        self.n_reseeds_, self.converged_ = memory.reseeds, bool(memory.settled)
+        seen = solution.history[:-1]
+        self._conclude(blocks, exponent, J, [one.value for one in seen], solution.certificate)
+        return self
+
+    def _walk(self, rows: ClusterRows, first: NDArray[Any]) -> Solution[NDArray[Any]]:
+        """Lloyd's steps from one start."""
+
+        def show(step: int, point: NDArray[Any], proof: Certificate) -> None:
+            if self.verbose:
+                print(f"Iteration {step}, inertia {proof.value}.")
+
+        rows.begin()
+        solver = Lloyd(shift=self.tol * rows.variance, teleport=self.empty == "teleport")
+        problem = SquaredDistances(rows, first)
+        return minimise(
+            problem, solver, tol=0.0, max_steps=self.max_iter, callback=show, proof=False
+        )
+
+    def _conclude(
+        self, blocks: Blocks, exponent: int, J: float, values: list[float], last: Certificate
+    ) -> None:
+        """The history and the proof."""
+        k = len(self.cluster_centers_)
+        if self.prove:
+            proof = spectral_certificate(blocks, k, exponent, J)
+        else:
+            proof = Certificate(self.inertia_, 0.0, "spectral")
+        self.certificate_ = replace(proof, steps=last.steps, seconds=last.seconds)
+        before = [square_in_units(value, exponent) for value in values]
+        self.history_ = (
+            *(Certificate(J, 0.0, "estimate", steps=i) for i, J in enumerate(before)),
+            self.certificate_,
+        )
+
+    def _leave_nothing(self, blocks: Blocks, few: NDArray[Any], exponent: int) -> KMeans:
+        """As many centres as there are different rows."""
+        k = self.n_clusters
+        if len(few) < k:
+            warn_outside(
+                f"Number of distinct clusters ({len(few)}) found smaller than n_clusters ({k}). "
+                "Possibly due to duplicate points in X: there are as many centres as different "
+                "rows",
+                ConvergenceWarning,
+            )
+        few = few.astype(blocks.dtype)
+        self.labels_, energy = cluster_rows(blocks).labelled(few)
+        self.cluster_centers_ = np.ldexp(few, exponent)
+        self.inertia_ = square_in_units(float(energy.sum()), exponent)
+        self.n_iter_, self.n_reseeds_, self.converged_ = 1, 0, True
+        self.certificate_ = Certificate(self.inertia_, 0.0, "exact")
+        self.history_ = (self.certificate_,)
+        return self
+
+    def _starts(self) -> int:
+        if isinstance(self.init, str) or callable(self.init):
+            if self.n_init != "auto":
+                return int(self.n_init)
+            return 1 if self.init in ("k-means++", "k-means||") else STARTS
+        if self.n_init not in ("auto", 1):
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self).__name__} instead of n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return 1
+
+    def _start(self, given: Blocks, blocks: Blocks, exponent: int, state: Any) -> NDArray[Any]:
+        """The first centres, in the units and the precision of the blocks."""
+        k, init = self.n_clusters, self.init
+        if isinstance(init, str):
+            rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
+            if init == "k-means||" or (init == "k-means++" and not blocks.local):
+                return np.asarray(kmeans_parallel(blocks, k, rng), blocks.dtype)
+            whole = _held(blocks)
+            X, weight = whole.whole.X, whole.whole.weight
+            X = X if issparse(X) else host_keep(X)
+            s = None if weight is None else np.asarray(host_keep(weight), np.float64)
+            draw = kmeans_plus_plus if init == "k-means++" else random_rows
+            return np.asarray(draw(X, s, k, rng), blocks.dtype)
+        if callable(init):
+            init = init(given.gather().X, k, random_state=state)
+        init = host_keep(init.toarray() if issparse(init) else init)
+        C = check_array(init, dtype=blocks.dtype, order="C", copy=True)
+        if C.shape != (k, blocks.n_cols):
+            raise ValueError(
+                f"The shape of the initial centers {C.shape} does not match n_clusters={k} and "
+                f"the {blocks.n_cols} features of X"
+            )
+        return np.asarray(np.ldexp(C, -exponent))
+
+
+def _held(blocks: Blocks) -> InMemory:
+    return blocks if isinstance(blocks, InMemory) else InMemory(blocks.gather(), blocks.names)

@@ -1,0 +1,291 @@
+"""Rows and their nearest centres, wherever the rows lie: held in memory, or passed over in blocks.
+
+Either way labels are those of a search among all float64 distances of `fenchel.geometry.distance`,
+ties to the lower number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.geometry.distance import squared_distances
+from fenchel.geometry.lloyd.hamerly import BoundedRows
+from fenchel.geometry.tiles import Nearest, PairFold
+from fenchel.models.base import host_keep
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The rows of each centre: Σ sᵢ (xᵢ - middle), Σ sᵢ and their number, of rows with sᵢ > 0.
+
+    value: J = Σ sᵢ minⱼ d²(xᵢ, cⱼ), to rounding of the total scatter; settled: no label differs
+    from those at the centres before.
+    """
+
+    sums: Floats
+    mass: Floats
+    counts: NDArray[np.int64]
+    value: float
+    settled: bool
+
+
+class ClusterRows(ABC):
+    """Rows to be clustered.
+
+    middle: about their mean, in their precision; total: Σ sᵢ ‖xᵢ - middle‖²; mass: Σ sᵢ.
+    """
+
+    blocks: Blocks
+    middle: Floats
+    total: float
+    mass: float
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.blocks.dtype
+
+    @property
+    def variance(self) -> float:
+        """The mean over the columns of their variances."""
+        return self.total / self.mass / self.blocks.n_cols
+
+    @abstractmethod
+    def begin(self) -> None:
+        """The centres to come are those of another start."""
+
+    @abstractmethod
+    def assign(self, C: NDArray[Any]) -> Assigned: ...
+
+    @abstractmethod
+    def costly(self, C: NDArray[Any], count: int) -> list[NDArray[Any]]:
+        """Up to `count` rows for empty centres to go to: each the row that costs most, sᵢ d², in
+        the cluster of highest energy, beside the centres C and those rows before it. Fewer where
+        no row costs anything."""
+
+    @abstractmethod
+    def labelled(self, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
+        """Each row's nearest centre, and the energy Σ sᵢ d² of each cluster."""
+
+    @abstractmethod
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Centres without rows are gone."""
+
+
+class HeldRows(ClusterRows):
+    """A table in memory, in C order: bounds tell of most rows that their centre is the same."""
+
+    def __init__(self, blocks: InMemory) -> None:
+        X, weight = blocks.whole.X, blocks.whole.weight
+        self.blocks = blocks
+        self.weight = None if weight is None else np.asarray(host(weight), np.float64)
+        self.mass = float(len(X)) if self.weight is None else float(self.weight.sum())
+        self.middle = _middle(blocks, self.mass)
+        self.bounded = BoundedRows(X, self.weight, self.middle)
+        self.total = self.bounded.total()
+
+    def begin(self) -> None:
+        self.bounded.forget()
+
+    def assign(self, C: NDArray[Any]) -> Assigned:
+        seen = self.bounded.assign(C)
+        sums = self.bounded.sums(fresh=seen.changed == 0)
+        # Copies: the next centres change what these arrays hold.
+        parts = [part.copy() for part in sums]
+        value = _objective(self.total, self.middle, C, parts[0], parts[1])
+        return Assigned(parts[0], parts[1], parts[2], value, seen.changed == 0)
+
+    def costly(self, C: NDArray[Any], count: int) -> list[NDArray[Any]]:
+        cost, labels = self.bounded.distances(C), self.bounded.labels.copy()
+        found: list[NDArray[Any]] = []
+        for _ in range(count):
+            s = cost if self.weight is None else cost * self.weight
+            energy = np.bincount(labels, s, minlength=len(C) + count)
+            if not energy.max() > 0.0:
+                break
+            inside = np.where(labels == int(energy.argmax()), s, -1.0)
+            row = self.bounded.X[int(inside.argmax())]
+            found.append(row.copy())
+            new = squared_distances(self.bounded.X, row[None, :])[:, 0]
+            labels[new < cost] = len(C) + len(found) - 1
+            np.minimum(cost, new, out=cost)
+        return found
+
+    def labelled(self, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
+        self.bounded.assign(C)
+        labels = self.bounded.labels.copy()
+        cost = self.bounded.distances(C)
+        s = cost if self.weight is None else cost * self.weight
+        return labels, np.bincount(labels, s, minlength=len(C))
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        self.bounded.keep(kept)
+
+
+class PassedRows(ClusterRows):
+    """Rows that come block by block: from a file, a cluster, a device, or a sparse table."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.mass = float(blocks.reduce(_mass)[0])
+        self.middle = _middle(blocks, self.mass)
+        middle = self.middle
+        self.total = float(
+            blocks.reduce(lambda block: Totals(_weigh(block, _squares(block, middle)).sum()))[0]
+        )
+        self._last: Floats | None = None
+
+    def begin(self) -> None:
+        self._last = None
+
+    def assign(self, C: NDArray[Any]) -> Assigned:
+        sums, mass, counts, value = self.blocks.reduce(LloydSums(C, self.middle))
+        same = self._last is not None and np.array_equal(self._last, sums)
+        self._last = sums
+        return Assigned(sums, mass, counts, float(value), same)
+
+    def costly(self, C: NDArray[Any], count: int) -> list[NDArray[Any]]:
+        found: list[NDArray[Any]] = []
+        for _ in range(count):
+            here = np.concatenate([C, *(row[None, :] for row in found)])
+            most = self.blocks.reduce(CostliestRows(here))
+            if not most.energy.max() > 0.0:
+                break
+            found.append(most.rows[int(most.energy.argmax())])
+        return found
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        self._last = None
+
+    def labelled(self, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
+        def stat(block: Block) -> Totals:
+            labels, squares = nearest_centres(block.X, C)
+            energy = np.bincount(labels, _weigh(block, squares), minlength=len(C))
+            return Totals((labels,), energy)
+
+        labels, energy = self.blocks.reduce(stat)
+        return np.concatenate(labels), energy
+
+
+@dataclass(frozen=True)
+class LloydSums:
+    """Sums of the rows of each centre, and J: a statistic."""
+
+    C: NDArray[Any]
+    middle: Floats
+
+    def __call__(self, block: Block) -> Totals:
+        labels, squares = nearest_centres(block.X, self.C)
+        k, n = len(self.C), len(labels)
+        s = np.ones(n) if block.weight is None else np.asarray(host(block.weight), np.float64)
+        mass = np.bincount(labels, s, minlength=k)
+        counts = np.bincount(labels, s > 0.0, minlength=k).astype(np.int64)
+        member = csr_array((s, labels, np.arange(n + 1)), shape=(n, k)).T
+        if is_sparse(block.X):
+            sums = (member @ double(block.X)).toarray() - mass[:, None] * self.middle
+        else:
+            sums = member @ (host(block.X) - self.middle)
+        return Totals(np.asarray(sums), mass, counts, float((s * squares).sum()))
+
+
+@dataclass(frozen=True)
+class Costliest:
+    """The energy of each cluster, and of each the row that costs most."""
+
+    energy: Floats
+    cost: Floats
+    rows: NDArray[Any]
+
+    def __add__(self, other: Costliest) -> Costliest:
+        more = other.cost > self.cost
+        rows = np.where(more[:, None], other.rows, self.rows)
+        return Costliest(self.energy + other.energy, np.maximum(self.cost, other.cost), rows)
+
+
+@dataclass(frozen=True)
+class CostliestRows:
+    """`Costliest` of the rows at centres: a statistic."""
+
+    C: NDArray[Any]
+
+    def __call__(self, block: Block) -> Costliest:
+        labels, squares = nearest_centres(block.X, self.C)
+        s, k = _weigh(block, squares), len(self.C)
+        cost, rows = np.full(k, -1.0), np.zeros_like(self.C)
+        order = np.lexsort((-np.arange(len(s)), s))  # of equal ones the first row comes last
+        last = np.full(k, -1)
+        last[labels[order]] = order
+        for j in np.flatnonzero(last >= 0):
+            cost[j] = s[last[j]]
+            rows[j] = row_of(block.X, int(last[j]))
+        return Costliest(np.bincount(labels, s, minlength=k), cost, rows)
+
+
+def nearest_centres(X: Any, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
+    """The nearest centre of each row, and their squared distance."""
+    rows = X if is_sparse(X) else host_keep(X)
+    numbers, squares = PairFold.of(C, Nearest(), rows.dtype, None)(rows)
+    return numbers[:, 0].astype(np.int32), squares[:, 0]
+
+
+def row_of(X: Any, i: int) -> NDArray[Any]:
+    """Row i, dense."""
+    return X[[i]].toarray()[0] if is_sparse(X) else host_keep(X[i])
+
+
+def cluster_rows(blocks: Blocks) -> ClusterRows:
+    """Rows to be clustered, by their home."""
+    if isinstance(blocks, InMemory) and isinstance(blocks.whole.X, np.ndarray):
+        return HeldRows(blocks)
+    return PassedRows(blocks)
+
+
+def _mass(block: Block) -> Totals:
+    return Totals(float(block.n_rows) if block.weight is None else float(host(block.weight).sum()))
+
+
+def _middle(blocks: Blocks, mass: float) -> Floats:
+    """Σ sᵢ xᵢ / Σ sᵢ in the precision of the rows."""
+
+    def stat(block: Block) -> Totals:
+        X = block.X
+        if block.weight is not None:
+            s = np.asarray(host(block.weight), np.float64)
+            return Totals(s @ (double(X) if is_sparse(X) else host(X)))
+        if is_sparse(X):
+            return Totals(np.asarray(X.sum(axis=0, dtype=np.float64)))
+        return Totals(host_keep(X).sum(axis=0, dtype=np.float64))
+
+    mean = np.asarray(blocks.reduce(stat)[0], np.float64) / mass
+    return mean.astype(blocks.dtype).astype(np.float64)
+
+
+def _squares(block: Block, middle: Floats) -> Floats:
+    """‖xᵢ - middle‖²."""
+    X = block.X
+    if is_sparse(X):
+        wide = double(X)
+        cross = wide @ middle
+        own = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+        return np.maximum(own - 2.0 * cross + middle @ middle, 0.0)
+    left = host(X) - middle
+    return np.asarray(np.einsum("ij,ij->i", left, left))
+
+
+def _weigh(block: Block, values: Floats) -> Floats:
+    return values if block.weight is None else values * np.asarray(host(block.weight), np.float64)
+
+
+def _objective(total: float, middle: Floats, C: NDArray[Any], sums: Floats, mass: Floats) -> float:
+    """J = T + Σₖ mₖ‖cₖ - middle‖² - 2 (cₖ - middle)·Sₖ."""
+    path = C.astype(np.float64) - middle
+    return max(float(total + (path * (mass[:, None] * path - 2.0 * sums)).sum()), 0.0)

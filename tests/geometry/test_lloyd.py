@@ -1,0 +1,91 @@
+"""Bounds never change a label: nearest centres from step to step, against all distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles_geometry import nearest
+
+from fenchel import threads
+from fenchel.geometry.lloyd.hamerly import BoundedRows
+
+
+def table(n, d, dtype, offset, scale, ties, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    if ties:
+        X = np.round(2.0 * X) / 2.0
+    return ((X + offset) * scale).astype(dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(2, 400),
+    d=st.integers(1, 40),
+    k=st.integers(1, 12),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    offset=st.sampled_from([0.0, 1.0, 1e3, 1e8]),
+    exponent=st.sampled_from([0, -60, 60]),
+    ties=st.booleans(),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**20),
+)
+def test_labels_and_sums_are_those_of_all_distances(
+    n, d, k, dtype, offset, exponent, ties, weighted, seed
+):
+    X = table(n, d, dtype, offset, 2.0**exponent, ties, seed)
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 4, n).astype(float) + np.eye(1, n)[0] if weighted else None
+    s = np.ones(n) if weight is None else weight
+    rows = BoundedRows(X, weight, np.average(X, axis=0, weights=s))
+    C = X[rng.integers(0, n, k)].copy()
+    size = float(np.abs(X.astype(np.float64) - rows.middle).max()) + 1e-300
+    for _ in range(6):
+        rows.assign(C)
+        assert_array_equal(rows.labels, nearest(X, C, 1)[0][:, 0])
+        sums = rows.sums()
+        wide = X.astype(np.float64) - rows.middle.astype(np.float64)
+        for j in range(k):
+            mine = rows.labels == j
+            assert sums.counts[j] == (mine & (s > 0)).sum()
+            assert_allclose(sums.mass[j], s[mine].sum(), rtol=1e-13)
+            assert_allclose(sums.sums[j], s[mine] @ wide[mine], atol=1e-11 * n * size)
+        some = sums.mass > 0
+        C = C.copy()
+        C[some] = rows.middle + sums.sums[some] / sums.mass[some, None]
+        if rng.random() < 0.2:  # centres may jump
+            C[rng.integers(k)] = X[rng.integers(n)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_bits_for_any_number_of_threads(dtype):
+    X = table(6000, 20, dtype, 0.0, 1.0, False, 0)
+    seen = []
+    for count in (1, 2, 3, 16):
+        with threads(count):
+            rows = BoundedRows(X, None, X.mean(axis=0))
+            C = X[:25].copy()
+            for _ in range(8):
+                rows.assign(C)
+                sums = rows.sums()
+                C = (rows.middle + sums.sums / sums.mass[:, None]).astype(dtype)
+            seen.append((rows.labels.copy(), C, rows.total()))
+    for labels, C, total in seen[1:]:
+        assert_array_equal(labels, seen[0][0])
+        assert C.tobytes() == seen[0][1].tobytes() and total == seen[0][2]
+
+
+def test_bounds_save_most_searches_near_the_end():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((500, 8)) + 20.0 * j for j in range(6)])
+    rows = BoundedRows(X, None, X.mean(axis=0))
+    C = X[::500].copy()
+    searched = []
+    for _ in range(4):
+        searched.append(rows.assign(C).searched)
+        sums = rows.sums()
+        C = rows.middle + sums.sums / sums.mass[:, None]
+    assert searched[0] == 3000 and searched[-1] == 0
