@@ -65,6 +65,13 @@ _ROOMS = {
     # mixtures and densities
     # discriminants
     # neighbours and local averages
+    "fenchel.models.neighbours.nearest": (
+        "NearestNeighbors",
+        "kneighbors_graph",
+        "radius_neighbors_graph",
+    ),
+    "fenchel.models.neighbours.classifier": ("KNeighborsClassifier",),
+    "fenchel.models.neighbours.regressor": ("KNeighborsRegressor",),
     # principal components and the spectral family
     # kernel machines
     # string kernels

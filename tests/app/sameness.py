@@ -15,6 +15,7 @@ METHODS = (
     "predict_log_proba",
     "transform",
     "score_samples",
+    "kneighbors",
 )
 
 

@@ -4,4 +4,14 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-ESTIMATORS: list[BaseEstimator] = []
+from fenchel import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+
+ESTIMATORS: list[BaseEstimator] = [
+    NearestNeighbors(),
+    NearestNeighbors(metric="manhattan", n_neighbors=2),
+    KNeighborsClassifier(),
+    KNeighborsClassifier("auto", weights="distance", max_neighbors=10),
+    KNeighborsClassifier(3, kernel="rbf"),
+    KNeighborsRegressor(),
+    KNeighborsRegressor("auto", metric="chebyshev"),
+]

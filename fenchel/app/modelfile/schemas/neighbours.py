@@ -2,6 +2,64 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.schema import Kind
+from typing import Any
 
-ESTIMATORS: dict[str, Kind] = {}
+import numpy as np
+
+from fenchel.app.modelfile.check import (
+    Check,
+    Sizes,
+    array_of,
+    finite,
+    floats,
+    nothing,
+    size_of,
+    text,
+)
+from fenchel.app.modelfile.schema import ROWS, Kind
+
+
+def _any_labels(value: Any, sizes: Sizes) -> bool:
+    """Distinct classes, perhaps one."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
+        return False
+    distinct = len(set(value.tolist())) == len(value) and value.dtype.kind in "biufUO"
+    return distinct and sizes.agree("K", len(value))
+
+
+def _codes(value: Any, sizes: Sizes) -> bool:
+    """Codes of the classes, one a row."""
+    right = array_of("i", "n").test(value, sizes)
+    return right and value.min() >= 0 and bool(value.max() < sizes.get("K", 0))
+
+
+_search: dict[str, Check] = {
+    **ROWS,
+    "X_fit_": finite("n", "d"),
+    "n_samples_fit_": size_of("n"),
+    "effective_metric_": text,
+}
+_votes: dict[str, Check] = {
+    **_search,
+    "weight_fit_": nothing | finite("n"),
+    "n_neighbors_": size_of("k"),
+    "loo_errors_": floats(None),
+}
+_labels: dict[str, Check] = {
+    **_votes,
+    "classes_": Check("an array of distinct labels", _any_labels),
+    "y_fit_": Check("codes of the classes", _codes),
+}
+_fitted = ("n_features_in_", "X_fit_")
+
+ESTIMATORS: dict[str, Kind] = {
+    "NearestNeighbors": Kind("fenchel.models.neighbours.nearest", _search, _fitted),
+    "KNeighborsClassifier": Kind(
+        "fenchel.models.neighbours.classifier", _labels, (*_fitted, "classes_", "y_fit_")
+    ),
+    "KNeighborsRegressor": Kind(
+        "fenchel.models.neighbours.regressor",
+        {**_votes, "y_fit_": finite("n") | finite("n", "targets")},
+        (*_fitted, "y_fit_"),
+    ),
+}

@@ -1,0 +1,75 @@
+"""Neighbours by the Euclidean distance: a tree in few dimensions, tiles of products in many.
+
+Which points are neighbours, and in which order, is decided by the squared distances of `distance`;
+distances are their square roots.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array, is_sparse
+from fenchel.geometry.distance import largest_entry, rows_in_order
+from fenchel.geometry.neighbours import nearest
+from fenchel.geometry.search.radius import points_within
+from fenchel.geometry.search.search import Floats, Integers, Search, Within
+
+# Between these sizes no square overflows, and none of a difference of neighbouring float64 numbers
+# vanishes; points beyond are moved there by a power of two, which is exact.
+SMALL, LARGE = 1e-120, 1e120
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EuclideanSearch(Search):
+    """The search of points by ‖x - z‖; squared: answers hold ‖x - z‖² in place of it."""
+
+    points: NDArray[Any] = field(repr=False)
+    squared: bool = False
+
+    @property
+    def n_points(self) -> int:
+        return int(self.points.shape[0])
+
+    @cached_property
+    def _scale(self) -> float:
+        size = largest_entry(self.points)
+        if size == 0.0 or not math.isfinite(size) or SMALL < size < LARGE:
+            return 1.0
+        # Of a denormal number the power itself would overflow.
+        return 2.0 ** min(-math.ceil(math.log2(size)), 1000)
+
+    @cached_property
+    def _scaled(self) -> NDArray[Any]:
+        return self._moved(self.points)
+
+    def _moved(self, rows: Array) -> Array:
+        if self._scale == 1.0:
+            return rows
+        rows = rows.toarray() if is_sparse(rows) else np.asarray(rows)
+        return np.asarray(rows, np.float64) * self._scale
+
+    def nearest(self, Q: Array, k: int) -> tuple[Integers, Floats]:
+        if k > self.n_points:
+            raise ValueError(f"k={k} neighbours asked of {self.n_points} points: lower k")
+        with np.errstate(over="ignore"):
+            Q = self._moved(Q)
+        numbers, squares = nearest(self._scaled, Q, k)
+        return numbers, self._distances(squares)
+
+    def within(self, Q: Array, radius: float) -> Within:
+        with np.errstate(over="ignore"):
+            Q = self._moved(Q)
+        radius = math.sqrt(radius) if self.squared else radius
+        found = points_within(rows_in_order(self._scaled), Q, radius * self._scale)
+        return found._replace(distances=self._distances(found.distances))
+
+    def _distances(self, squares: Floats) -> Floats:
+        distances = np.sqrt(squares, out=squares) / self._scale
+        return distances * distances if self.squared else distances

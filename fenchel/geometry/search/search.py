@@ -1,0 +1,65 @@
+"""What every search of neighbours answers: the k nearest points, or all within a radius."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import Array
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Within(NamedTuple):
+    """The points within a radius of each row, in the order of their numbers.
+
+    Those of row i: numbers[starts[i] : starts[i + 1]], and their distances.
+    """
+
+    starts: Integers
+    numbers: Integers
+    distances: Floats
+
+
+class Search(ABC):
+    """Points that are searched; answers do not depend on how, nor on threads."""
+
+    @property
+    @abstractmethod
+    def n_points(self) -> int:
+        """The number of points."""
+
+    @abstractmethod
+    def nearest(self, Q: Array, k: int) -> tuple[Integers, Floats]:
+        """The k nearest points of each row: numbers (n, k) and distances (n, k), nearest first,
+        ties to the lower number."""
+
+    @abstractmethod
+    def within(self, Q: Array, radius: float) -> Within:
+        """All points at a distance of at most `radius` from each row."""
+
+
+def without_own(
+    numbers: Integers, distances: Floats, own: Integers, kept: NDArray[np.bool_] | None = None
+) -> tuple[Integers, Floats]:
+    """k - 1 nearest points that are not the row's own: its own is left out where it is among the k
+    nearest, and the last where more points than that are as near, or where the own is `kept`."""
+    others = numbers != own[:, None]
+    if kept is not None:
+        others[kept] = True
+    others[others.all(axis=1), -1] = False
+    shape = len(numbers), numbers.shape[1] - 1
+    return numbers[others].reshape(shape), distances[others].reshape(shape)
+
+
+def without_own_within(found: Within, own: Integers) -> Within:
+    """The points within a radius, without the row's own."""
+    rows = np.repeat(np.arange(len(own)), np.diff(found.starts))
+    others = found.numbers != own[rows]
+    counts = np.bincount(rows[others], minlength=len(own))
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Within(starts, found.numbers[others], found.distances[others])

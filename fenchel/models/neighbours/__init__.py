@@ -1,0 +1,1 @@
+"""Nearest neighbours and local averages."""

@@ -1,0 +1,167 @@
+"""What every estimator of neighbours shares: metric, search, neighbours and their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import InMemory
+from fenchel.data.rows import Block
+from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.named_kernel import NAMES, named_kernel
+from fenchel.geometry.search.all_pairs import AllPairs
+from fenchel.geometry.search.euclidean import EuclideanSearch
+from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
+from fenchel.geometry.search.search import Floats, Integers, Search, without_own
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.certified import SelfCertified
+from fenchel.models.neighbours.training_rows import TrainingRows
+
+PARAMETERS: dict[str, list[Any]] = {
+    "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+    "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
+    "leaf_size": [Interval(Integral, 1, None, closed="left")],
+    "p": [Interval(Real, 0, None, closed="right"), None],
+    "metric": [StrOptions(set(METRICS)), callable],
+    "metric_params": [dict, None],
+    "n_jobs": [Integral, None],
+    "kernel": [StrOptions(set(NAMES) - {"precomputed"}), KernelFunction, None],
+}
+
+
+class Neighbourhood(SelfCertified, BaseEstimator):
+    """Training rows that are searched."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETERS
+    n_neighbors: Any
+    metric: Any
+    p: Any
+    metric_params: Mapping[str, Any] | None
+    kernel: Any
+    X_fit_: NDArray[Any]
+
+    def _keep(self, training: TrainingRows) -> None:
+        """Set what a search needs."""
+        rows = training.rows
+        if self.kernel is None and self.metric == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be square. Input is a "
+                f"{rows.shape[0]}x{rows.shape[1]} matrix."
+            )
+        self.X_fit_ = rows
+        self.n_samples_fit_ = len(rows)
+        self.effective_metric_ = self.metric if isinstance(self.metric, str) else "function"
+        params = dict(self.metric_params or {})
+        if self.metric == "minkowski":
+            p = params.pop("p", self.p)
+            plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
+            if p in plain and params.get("w") is None:
+                self.effective_metric_ = plain[p]
+            else:
+                params["p"] = p
+        self._search(None)  # faults of the metric's parameters show at the fit
+
+    def _search(self, chosen: Integers | None) -> Search:
+        """The search among the training rows, or some of them."""
+        rows = self.X_fit_ if chosen is None else self.X_fit_[chosen]
+        if self.kernel is not None:
+            blocks = InMemory(Block(0, self.X_fit_))
+            return AllPairs(KernelMetric(named_kernel(self.kernel, blocks)), rows)
+        if is_euclidean(self.metric, self.p, self.metric_params):
+            return EuclideanSearch(rows)
+        metric = metric_of(self.metric, self.p, self.metric_params, self.X_fit_)
+        if self.metric == "precomputed":
+            rows = np.arange(len(self.X_fit_)) if chosen is None else chosen
+        return AllPairs(metric, rows)
+
+    def _parts(self, X: Any) -> Iterator[Any]:
+        """The rows of a question, block by block."""
+        for block in rows_in(self, X, reset=False):
+            yield block.X if is_sparse(block.X) else host_keep(block.X)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """The nearest training rows of each row: distances and numbers (n, k), nearest first, ties
+        to the lower number.
+
+        Without X those of each training row among the others. n_neighbors: by default that of the
+        fit; return_distance=False gives the numbers alone.
+        """
+        check_is_fitted(self)
+        k = self._count(n_neighbors)
+        search, n = self._search(None), self.n_samples_fit_
+        if X is None:
+            if k >= n:
+                raise ValueError(
+                    f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+                    f"{n}, n_samples = {n}"
+                )
+            found = search.nearest(self.X_fit_, k + 1)
+            numbers, distances = without_own(*found, np.arange(n))
+        else:
+            parts = []
+            for Q in self._parts(X):
+                self._refuse_too_many(k, n, Q.shape[0])
+                parts.append(search.nearest(Q, k))
+            numbers, distances = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return (distances, numbers) if return_distance else numbers
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> Any:
+        """The neighbours of `kneighbors` as a CSR matrix (n, rows of the fit): ones, or distances
+        for mode="distance"."""
+        check_mode(mode)
+        distances, numbers = self.kneighbors(X, n_neighbors)
+        n, k = numbers.shape
+        values = distances.ravel() if mode == "distance" else np.ones(n * k)
+        return graph(values, numbers.ravel(), np.arange(0, n * k + 1, k), self.n_samples_fit_)
+
+    def _count(self, n_neighbors: Any) -> int:
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if isinstance(k, str):  # "auto", as a fit has chosen it
+            k = vars(self)["n_neighbors_"]
+        if not isinstance(k, Integral):
+            raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
+        if k < 1:
+            raise ValueError(f"Expected n_neighbors > 0. Got {k}")
+        return int(k)
+
+    def _refuse_too_many(self, k: int, n: float, queries: int) -> None:
+        if k > n:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+                f"{n:g}, n_samples = {queries}"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        given = self.kernel is None and self.metric == "precomputed"
+        tags.input_tags.sparse = not given
+        tags.input_tags.pairwise = given
+        return tags
+
+
+def check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" '
+            "instead"
+        )
+
+
+def graph(values: Floats, numbers: Integers, starts: Integers, columns: int) -> Any:
+    """A CSR matrix or array, as scikit-learn's configuration asks for."""
+    kind = csr_matrix if get_config()["sparse_interface"] == "spmatrix" else csr_array
+    return kind((values, numbers, starts), shape=(len(starts) - 1, columns))

@@ -1,0 +1,95 @@
+"""Rows, targets and weights of a fit whose answer needs all of them: gathered in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import Blocks
+from fenchel.data.table import check_weight
+from fenchel.models.base import classes_of, host_keep, is_remote, label_blocks, rows_in
+from fenchel.models.targets import target_rows
+
+Floats = NDArray[np.float64]
+# A dense copy of sparse rows may take this many times the memory of the rows before it is refused.
+DENSE_BYTES = 2**33
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """rows: in C order, float32 or float64; target: (n,), (n, K), codes, or None; weight: None
+    where all rows count once; classes: sorted labels of codes."""
+
+    rows: NDArray[Any]
+    target: NDArray[Any] | None = None
+    weight: Floats | None = None
+    classes: NDArray[Any] | None = None
+
+
+def plain_rows(estimator: Any, X: Any) -> TrainingRows:
+    """Rows without a target."""
+    return TrainingRows(_dense(rows_in(estimator, X).gather().X))
+
+
+def valued_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+    """Rows with one or several real targets."""
+    block = target_rows(estimator, X, y, sample_weight).gather()
+    target = np.asarray(host_keep(block.y), np.float64)
+    return TrainingRows(_dense(block.X), target, _weight(block.weight))
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+    """Rows with the codes 0 … K - 1 of their classes; a row without weight may have code 0 in place
+    of that of a class that no weight has."""
+    if isinstance(sample_weight, Real):
+        n = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
+        sample_weight = np.full(n, float(sample_weight))
+    if is_remote(X):
+        classes, blocks = label_blocks(rows_in(estimator, X, y, sample_weight))
+        block = blocks.gather()
+        codes = np.asarray(host_keep(block.y), np.int64)
+        if y is None and X.classes is not None:  # coded when the file was read
+            classes = X.classes[classes.astype(int)]
+        return TrainingRows(_dense(block.X), codes, _weight(block.weight), classes)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    blocks = rows_in(estimator, X)
+    labels, n = host_keep(y), blocks.n_rows
+    if labels.ndim and len(labels) != n:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n} rows and y has {len(labels)}"
+        )
+    weight = None if sample_weight is None else check_weight(sample_weight, n)
+    classes, codes = classes_of(labels, weight)
+    rows = _dense(blocks.gather().X)
+    return TrainingRows(rows, np.maximum(codes, 0), _weight(weight), classes)
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    if is_sparse(X):
+        need = X.dtype.itemsize * X.shape[0] * X.shape[1]
+        if need > DENSE_BYTES:
+            raise MemoryError(
+                f"neighbours of sparse rows are searched among dense ones: {X.shape[0]} x "
+                f"{X.shape[1]} values take {need / 2**30:.1f} GiB; reduce the columns first, for "
+                "example by a projection"
+            )
+        X = X.toarray()
+    return np.ascontiguousarray(host_keep(X))
+
+
+def _weight(weight: Any) -> Floats | None:
+    """None where every row counts once."""
+    if weight is None:
+        return None
+    s = np.asarray(host_keep(weight), np.float64)
+    return None if (s == 1.0).all() else s

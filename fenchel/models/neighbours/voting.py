@@ -1,0 +1,169 @@
+"""Predictions by the k nearest rows, and k itself by leave-one-out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.convex.certificate import Certificate
+from fenchel.geometry.search.search import Floats, Integers, Search
+from fenchel.models.base import is_remote
+from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, best_count
+from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood
+from fenchel.models.neighbours.training_rows import TrainingRows
+from fenchel.models.neighbours.votes import distance_weights, neighbourhoods, taken
+
+
+class Voting(Neighbourhood):
+    """Estimators whose answer is a vote or a mean of the nearest training rows."""
+
+    y_fit_: Any
+    weight_fit_: Floats | None
+    n_neighbors_: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PARAMETERS,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "weights": [StrOptions({"uniform", "distance"}), callable, None],
+        "max_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int | str = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        kernel: Any = None,
+        max_neighbors: int = 100,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.kernel = kernel
+        self.max_neighbors = max_neighbors
+
+    def _learn(self, training: TrainingRows) -> None:
+        """Keep the rows, and choose the number of neighbours."""
+        self._keep(training)
+        s = training.weight
+        self.weight_fit_ = s
+        self.y_fit_ = training.target
+        mass = float(len(training.rows)) if s is None else float(s.sum())
+        if not isinstance(self.n_neighbors, str):
+            self.n_neighbors_ = int(self.n_neighbors)
+            self.__dict__.pop("loo_errors_", None)  # of an earlier fit
+            return
+        if mass < 2.0:
+            raise ValueError(
+                f"n_neighbors='auto' leaves one row out, and the rows (n_samples = "
+                f"{len(training.rows)}) have a total weight of {mass:g}: give n_neighbors"
+            )
+        self.loo_errors_ = self.leave_one_out(min(int(self.max_neighbors), int(mass) - 1))
+        self.n_neighbors_ = best_count(self.loo_errors_)
+
+    def leave_one_out(self, max_neighbors: int | None = None) -> Floats:
+        """The exact leave-one-out error for 1, 2, … neighbours, from one search.
+
+        Of a classifier the share of rows that the others misclassify; of a regressor the mean
+        squared error. max_neighbors: by default the estimator's, or all where there are fewer.
+        """
+        check_is_fitted(self, "X_fit_")
+        voters, s = self._voters()
+        mass = float(self.n_samples_fit_) if s is None else float(s.sum())
+        most = min(int(self.max_neighbors), int(mass) - 1)
+        rows = self.X_fit_ if voters is None else self.X_fit_[voters]
+        left = LeftOut(self._search(voters), rows, np.arange(len(rows)), s)
+        return left.errors(
+            self._judge(voters), self.weights, most if max_neighbors is None else max_neighbors
+        )
+
+    @abstractmethod
+    def _judge(self, voters: Integers | None) -> Judge:
+        """How predictions for these training rows (None: all) are judged."""
+
+    def _voters(self) -> tuple[Integers | None, Floats | None]:
+        """The training rows with weight (None: all), and their weights (None: all one)."""
+        s = self.weight_fit_
+        if s is None or (s > 0.0).all():
+            return None, s
+        chosen = np.flatnonzero(s > 0.0)
+        return chosen, s[chosen]
+
+    def _votes(self, X: Any) -> Iterator[tuple[Integers, Floats, int]]:
+        """For each block of rows the numbers of neighbours, their votes, and the first row; X is
+        None for the training rows, each without itself."""
+        check_is_fitted(self)
+        voters, s = self._voters()
+        search, k, start = self._search(voters), self.n_neighbors_, 0
+        own = 1.0 if X is None else 0.0
+        mass = (float(search.n_points) if s is None else float(s.sum())) - own
+        found = (
+            self._others(voters, s, search, k, mass)
+            if X is None
+            else self._new(X, s, search, k, mass)
+        )
+        for numbers, distances, counts in found:
+            votes = taken(counts, k) * distance_weights(self.weights, distances)
+            yield (numbers if voters is None else voters[numbers]), votes, start
+            start += len(numbers)
+
+    def _new(
+        self, X: Any, s: Floats | None, search: Search, k: int, mass: float
+    ) -> Iterator[tuple[Integers, Floats, Floats]]:
+        for Q in self._parts(X):
+            self._refuse_too_many(k, mass, Q.shape[0])
+            numbers, distances = neighbourhoods(search, Q, k, s)
+            yield numbers, distances, np.ones(numbers.shape) if s is None else s[numbers]
+
+    def _others(
+        self, voters: Integers | None, s: Floats | None, search: Search, k: int, mass: float
+    ) -> Iterator[tuple[Integers, Floats, Floats]]:
+        n = self.n_samples_fit_
+        self._refuse_too_many(k, mass, n)
+        own = np.arange(n)
+        if voters is not None:
+            own = np.full(n, -1)
+            own[voters] = np.arange(len(voters))
+        left = LeftOut(search, self.X_fit_, own, s)
+        for rows in left.parts(k):
+            yield left.neighbours(rows, k)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The leave-one-out error at `n_neighbors_`: "exact", a definition. Computed when asked
+        for, unless n_neighbors="auto" has found it."""
+        check_is_fitted(self)
+        known = vars(self).get("loo_errors_")
+        errors = self.leave_one_out(self.n_neighbors_) if known is None else known
+        value = float(errors[self.n_neighbors_ - 1])
+        return Certificate(value, value, "exact")
+
+    def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """The mean error of the predictions for these rows, each with its weight: a definition, so
+        "exact". On the training rows it is the training error, in which each row is its own
+        neighbour."""
+        if y is None and not is_remote(X):
+            raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
+        value = self._risk(X, y, sample_weight)
+        return Certificate(value, value, "exact")
+
+    @abstractmethod
+    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """The mean error on some rows."""
