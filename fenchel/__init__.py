@@ -73,6 +73,7 @@ _ROOMS = {
     "fenchel.models.neighbours.classifier": ("KNeighborsClassifier",),
     "fenchel.models.neighbours.regressor": ("KNeighborsRegressor",),
     # principal components and the spectral family
+    "fenchel.models.spectral.pca": ("PCA",),
     # kernel machines
     # string kernels
     # support vector machines

@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-ESTIMATORS: list[BaseEstimator] = []
+from fenchel import PCA
+
+ESTIMATORS: list[BaseEstimator] = [
+    PCA(),
+    PCA(n_components=1, svd_solver="covariance_eigh", whiten=True),
+    PCA(n_components=1, svd_solver="arpack"),
+]

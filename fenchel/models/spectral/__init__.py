@@ -1,0 +1,1 @@
+"""Principal components, and maps by the eigenvectors of an operator on the rows."""
