@@ -1,0 +1,1 @@
+"""Mixtures, densities, and how many components there are."""

@@ -1,0 +1,198 @@
+"""Rows in their own units: shifted to their mean, and scaled or whitened.
+
+z = (x - c) ∘ 2⁻ᵉ W,   W upper triangular with W'SW = I, S the covariance of the scaled rows
+
+Powers of two keep squares in range at any scale; the mean takes offsets away before anything is
+squared. W is triangular for full and tied covariances, diagonal for diagonal ones, and one number
+for spherical ones, so that each kind of covariance is the same kind in z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from fenchel.convex.certificate import warn_outside
+from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.moments import Moments
+from fenchel.solve.mixture.components import Components, Kind
+
+Floats = NDArray[np.float64]
+# Eigenvalues of a correlation matrix below this are rounding of its entries (sums of n products):
+# such directions are taken to have this share of a column's variance.
+LEAST_CORRELATION = 1e-11
+SMALLEST_RANGE = 1e-290  # of a column: squares of smaller differences, times a floor, vanish
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The least and the largest value of each column, and the largest weight."""
+
+    low: Floats
+    high: Floats
+    weight: float
+    rows: int
+
+    def __add__(self, other: Extent) -> Extent:
+        return Extent(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            max(self.weight, other.weight),
+            self.rows + other.rows,
+        )
+
+    @classmethod
+    def of(cls, block: Block) -> Extent:
+        """Of the rows that have weight."""
+        X, top = dense(block.X), 1.0
+        if block.weight is not None:
+            s = np.asarray(host(block.weight))
+            top = float(s.max(initial=0.0))
+            if not (s > 0.0).all():
+                X = X[s > 0.0]
+        low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+        return cls(low.astype(np.float64), high.astype(np.float64), top, len(X))
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """The rows of a block as an array of this process."""
+    return np.asarray(host(X.toarray()) if is_sparse(X) else X if isinstance(X, np.ndarray) else host(X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whitening:
+    """The map to z and back. back: W⁻¹; scatter: Σ s zz'; weight: Σ s."""
+
+    centre: Floats
+    exponents: NDArray[np.int64]
+    W: Floats
+    back: Floats
+    scatter: Floats
+    weight: float
+
+    @classmethod
+    def of(cls, blocks: Blocks, kind: Kind, extent: Extent, *, quiet: bool = False) -> Whitening:
+        """From the mean and the covariance of a table: one pass."""
+        with np.errstate(over="ignore"):
+            span = extent.high - extent.low
+        if not np.isfinite(span).all():
+            j = int(np.argmin(np.isfinite(span)))
+            raise ValueError(
+                f"{blocks.column(j)} ranges over more than the largest float: divide it by 4"
+            )
+        small = (span > 0.0) & (span < SMALLEST_RANGE)
+        if small.any():
+            j = int(np.argmax(small))
+            raise ValueError(
+                f"{blocks.column(j)} ranges over {span[j]:.2g}, below {SMALLEST_RANGE:.0e}, where "
+                "squares vanish: multiply it by a large number"
+            )
+        middle = extent.low + 0.5 * span
+        constant = span == 0.0
+        unit = np.where(constant, _least_unit(span, extent), span)
+        exponents = np.frexp(unit)[1].astype(np.int64)
+        if kind == "spherical":
+            exponents = np.full_like(exponents, exponents.max())
+
+        def scaled(block: Block) -> Moments:
+            V = np.ldexp(double(dense(block.X)) - middle, -exponents)
+            return Moments.of_rows(V, block.weight)
+
+        found = blocks.reduce(scaled)
+        centre = middle + np.ldexp(found.mean, exponents)
+        S = found.covariance
+        variances = np.diagonal(S).copy()
+        flat = ~(variances > 0.0)
+        variances[flat] = np.ldexp(unit[flat] ** 2, -2 * exponents[flat])
+        if constant.any() and not quiet:
+            names = ", ".join(blocks.column(int(j)) for j in np.flatnonzero(constant)[:5])
+            warn_outside(
+                f"{names} is constant: its variance is taken to be a small floor, and the density "
+                "has no meaning of its own in that direction. Drop the column",
+                UserWarning,
+            )
+        d = len(variances)
+        if kind == "spherical":
+            W = np.eye(d) / math.sqrt(max(float(variances.mean()), 1e-300))
+            back = np.diag(1.0 / np.diagonal(W))
+            return cls(centre, exponents, W, back, W.T @ found.scatter @ W, found.weight)
+        sizes = np.sqrt(variances)
+        if kind == "diag":
+            W = np.diag(1.0 / sizes)
+            return cls(centre, exponents, W, np.diag(sizes), W.T @ found.scatter @ W, found.weight)
+        S[flat] = S[:, flat] = 0.0
+        R = S / sizes[:, None] / sizes
+        R[np.diag_indices(d)] = 1.0
+        values = np.linalg.eigvalsh(R)
+        if values[0] < LEAST_CORRELATION:
+            R[np.diag_indices(d)] += LEAST_CORRELATION - min(values[0], 0.0)
+            rank = int((values >= LEAST_CORRELATION).sum())
+            if not constant.any() and not quiet:
+                warn_outside(
+                    f"the columns span {rank} of {d} dimensions: variances in the others are taken "
+                    f"to be {LEAST_CORRELATION:g} of the columns'. Drop dependent columns, project "
+                    "the rows first, or use covariance_type='diag'",
+                    UserWarning,
+                )
+        C = np.linalg.cholesky(R)
+        W = solve_triangular(C, np.eye(d), lower=True).T / sizes[:, None]
+        back = (C * sizes[:, None]).T
+        return cls(centre, exponents, W, back, W.T @ found.scatter @ W, found.weight)
+
+    @property
+    def log_determinant(self) -> float:
+        """log |dz/dx|."""
+        logs = np.log(np.abs(np.diagonal(self.W))).sum()
+        return float(logs - math.log(2.0) * self.exponents.sum())
+
+    def rows(self, X: Any) -> Floats:
+        """z of some rows."""
+        V = np.ldexp(double(dense(X)) - self.centre, -self.exponents)
+        return np.asarray(V @ self.W)
+
+    def outward(self, inner: Components) -> Components:
+        """The mixture of z as one of x."""
+        kind, e = inner.kind, self.exponents
+        means = self.centre + np.ldexp(inner.means @ self.back, e)
+        if kind in ("full", "tied"):
+            found = np.swapaxes(self.back, 0, 1) @ inner.covariances @ self.back
+            found = 0.5 * (found + np.swapaxes(found, -1, -2))
+            found = np.ldexp(found, e[:, None] + e)
+            factors = np.ldexp(self.W @ inner.factors, -e[:, None])
+        else:
+            size = np.diagonal(self.back) if kind == "diag" else self.back[0, 0]
+            by = e if kind == "diag" else e[0]
+            found = np.ldexp(inner.covariances * size**2, 2 * by)
+            factors = np.ldexp(inner.factors / size, -by)
+        return Components(kind, inner.weights, means, found, factors)
+
+    def inward(self, outer: Components) -> Components:
+        """The mixture of x as one of z."""
+        kind, e = outer.kind, self.exponents
+        means = np.ldexp(outer.means - self.centre, -e) @ self.W
+        if kind in ("full", "tied"):
+            found = np.ldexp(outer.covariances, -(e[:, None] + e))
+            found = self.W.T @ found @ self.W
+            found = 0.5 * (found + np.swapaxes(found, -1, -2))
+            factors = self.back @ np.ldexp(outer.factors, e[:, None])
+        else:
+            size = np.diagonal(self.back) if kind == "diag" else self.back[0, 0]
+            by = e if kind == "diag" else e[0]
+            found = np.ldexp(outer.covariances, -2 * by) / size**2
+            factors = np.ldexp(outer.factors, by) * size
+        return Components(kind, outer.weights, means, found, factors)
+
+
+def _least_unit(span: Floats, extent: Extent) -> float:
+    """The unit of constant columns: a small share of the least range of the others."""
+    positive = span[span > 0.0]
+    if len(positive):
+        return max(1e-5 * float(positive.min()), SMALLEST_RANGE)
+    size = float(np.maximum(np.abs(extent.low), np.abs(extent.high)).max())
+    return max(1e-5 * size, SMALLEST_RANGE) if size > 0.0 else 1.0
