@@ -63,6 +63,7 @@ _ROOMS = {
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
     # mixtures and densities
+    "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     # discriminants
     # neighbours and local averages
     "fenchel.models.neighbours.nearest": (

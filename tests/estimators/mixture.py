@@ -4,4 +4,12 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-ESTIMATORS: list[BaseEstimator] = []
+from fenchel import GaussianMixture
+
+ESTIMATORS: list[BaseEstimator] = [
+    GaussianMixture(),
+    GaussianMixture(2, n_init=2),
+    GaussianMixture(2, covariance_type="tied", init_params="k-means++", tol=1e-8),
+    GaussianMixture(2, covariance_type="diag", init_params="random_from_data"),
+    GaussianMixture(3, covariance_type="spherical", max_iter=500, tol=1e-10),
+]

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.objective import Objective
+from fenchel.data.arrays import host
 from fenchel.data.blocks import Block, Blocks
-from fenchel.solve.mixture.components import Components, Sums, maximised, relative_entropy
+from fenchel.solve.mixture.components import Components, Kind, Sums, maximised, relative_entropy
 from fenchel.solve.mixture.expectation import LARGEST_LOSS, EMSums, quadratic_loss
-from fenchel.solve.mixture.whitening import Whitening
+from fenchel.solve.mixture.whitening import Extent, Whitening
 from fenchel.solve.needs import ObjectiveNeed
 from fenchel.solve.solver import Solver, State
 
@@ -84,6 +85,15 @@ class MixtureLikelihood(Objective[Components]):
         return Certificate(step.value, -math.inf, "stationary", residual=step.residual)
 
 
+def likelihood(
+    blocks: Blocks, kind: Kind, floor: float, extent: Extent | None = None, *, quiet: bool = False
+) -> MixtureLikelihood:
+    """The objective of a table: three passes for its units. quiet: without warnings of them."""
+    found = blocks.reduce(Extent.of) if extent is None else extent
+    whitening = Whitening.of(blocks, kind, found, quiet=quiet)
+    return MixtureLikelihood(blocks, whitening, largest_radius(blocks, whitening), floor)
+
+
 class Mixtures(ObjectiveNeed):
     """The likelihood of a Gaussian mixture."""
 
@@ -119,7 +129,7 @@ def largest_radius(blocks: Blocks, whitening: Whitening) -> float:
         z = whitening.rows(block.X)
         found = np.einsum("ij,ij->i", z, z)
         if block.weight is not None:
-            found = found[np.asarray(block.weight) > 0.0]
+            found = found[np.asarray(host(block.weight)) > 0.0]
         return Largest(float(found.max(initial=0.0)))
 
     return math.sqrt(blocks.reduce(squares).value)

@@ -62,12 +62,15 @@ class Extent:
 
 def dense(X: Any) -> NDArray[Any]:
     """The rows of a block as an array of this process."""
-    return np.asarray(host(X.toarray()) if is_sparse(X) else X if isinstance(X, np.ndarray) else host(X))
+    return np.asarray(
+        host(X.toarray()) if is_sparse(X) else X if isinstance(X, np.ndarray) else host(X)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whitening:
-    """The map to z and back. back: W⁻¹; scatter: Σ s zz'; weight: Σ s."""
+    """The map to z and back. back: W⁻¹; scatter: Σ s zz'; weight: Σ s; single: one unit for all
+    columns."""
 
     centre: Floats
     exponents: NDArray[np.int64]
@@ -75,6 +78,7 @@ class Whitening:
     back: Floats
     scatter: Floats
     weight: float
+    single: bool = False
 
     @classmethod
     def of(cls, blocks: Blocks, kind: Kind, extent: Extent, *, quiet: bool = False) -> Whitening:
@@ -107,9 +111,9 @@ class Whitening:
         found = blocks.reduce(scaled)
         centre = middle + np.ldexp(found.mean, exponents)
         S = found.covariance
-        variances = np.diagonal(S).copy()
-        flat = ~(variances > 0.0)
-        variances[flat] = np.ldexp(unit[flat] ** 2, -2 * exponents[flat])
+        flat = ~(np.diagonal(S) > 0.0)
+        S[flat] = S[:, flat] = 0.0
+        S[flat, flat] = np.ldexp(unit[flat] ** 2, -2 * exponents[flat])
         if constant.any() and not quiet:
             names = ", ".join(blocks.column(int(j)) for j in np.flatnonzero(constant)[:5])
             warn_outside(
@@ -117,33 +121,75 @@ class Whitening:
                 "has no meaning of its own in that direction. Drop the column",
                 UserWarning,
             )
-        d = len(variances)
+        made, rank = cls._made(centre, exponents, S, kind, found.scatter, found.weight)
+        if rank < len(S) and not constant.any() and not quiet:
+            warn_outside(
+                f"the columns span {rank} of {len(S)} dimensions: variances in the others are "
+                f"taken to be {LEAST_CORRELATION:g} of the columns'. Drop dependent columns, "
+                "project the rows first, or use covariance_type='diag'",
+                UserWarning,
+            )
+        return made
+
+    @classmethod
+    def of_mixture(cls, outer: Components) -> Whitening:
+        """From the mean and the covariance of a mixture's own law."""
+        kind, share = outer.kind, outer.weights
+        centre = share @ outer.means
+        if kind in ("full", "tied"):
+            within = np.diagonal(outer.covariances, axis1=-2, axis2=-1)
+        else:
+            within = outer.covariances if kind == "diag" else outer.covariances[:, None]
+        sizes = np.sqrt(np.broadcast_to(within, outer.means.shape)).max(axis=0)
+        sizes = np.maximum(sizes, np.abs(outer.means - centre).max(axis=0))
+        exponents = np.frexp(sizes)[1].astype(np.int64)
+        if kind == "spherical":
+            exponents = np.full_like(exponents, exponents.max())
+        apart = np.ldexp(outer.means - centre, -exponents)
+        S = (apart * share[:, None]).T @ apart
+        if kind == "full":
+            S += np.tensordot(
+                share, np.ldexp(outer.covariances, -(exponents[:, None] + exponents)), 1
+            )
+        elif kind == "tied":
+            S += np.ldexp(outer.covariances, -(exponents[:, None] + exponents))
+        else:
+            S += np.diag(
+                np.ldexp(share @ np.broadcast_to(within, outer.means.shape), -2 * exponents)
+            )
+        return cls._made(centre, exponents, S, kind, S, 1.0)[0]
+
+    @classmethod
+    def _made(
+        cls,
+        centre: Floats,
+        exponents: NDArray[np.int64],
+        S: Floats,
+        kind: Kind,
+        scatter: Floats,
+        weight: float,
+    ) -> tuple[Whitening, int]:
+        """From the covariance S of the scaled rows, and its rank."""
+        d = rank = len(S)
+        variances = np.diagonal(S)
         if kind == "spherical":
             W = np.eye(d) / math.sqrt(max(float(variances.mean()), 1e-300))
             back = np.diag(1.0 / np.diagonal(W))
-            return cls(centre, exponents, W, back, W.T @ found.scatter @ W, found.weight)
-        sizes = np.sqrt(variances)
-        if kind == "diag":
-            W = np.diag(1.0 / sizes)
-            return cls(centre, exponents, W, np.diag(sizes), W.T @ found.scatter @ W, found.weight)
-        S[flat] = S[:, flat] = 0.0
-        R = S / sizes[:, None] / sizes
-        R[np.diag_indices(d)] = 1.0
-        values = np.linalg.eigvalsh(R)
-        if values[0] < LEAST_CORRELATION:
-            R[np.diag_indices(d)] += LEAST_CORRELATION - min(values[0], 0.0)
-            rank = int((values >= LEAST_CORRELATION).sum())
-            if not constant.any() and not quiet:
-                warn_outside(
-                    f"the columns span {rank} of {d} dimensions: variances in the others are taken "
-                    f"to be {LEAST_CORRELATION:g} of the columns'. Drop dependent columns, project "
-                    "the rows first, or use covariance_type='diag'",
-                    UserWarning,
-                )
-        C = np.linalg.cholesky(R)
-        W = solve_triangular(C, np.eye(d), lower=True).T / sizes[:, None]
-        back = (C * sizes[:, None]).T
-        return cls(centre, exponents, W, back, W.T @ found.scatter @ W, found.weight)
+        elif kind == "diag":
+            W, back = np.diag(1.0 / np.sqrt(variances)), np.diag(np.sqrt(variances))
+        else:
+            sizes = np.sqrt(variances)
+            R = S / sizes[:, None] / sizes
+            R[np.diag_indices(d)] = 1.0
+            values = np.linalg.eigvalsh(R)
+            if values[0] < LEAST_CORRELATION:
+                R[np.diag_indices(d)] += LEAST_CORRELATION - min(values[0], 0.0)
+                rank = int((values >= LEAST_CORRELATION).sum())
+            C = np.linalg.cholesky(R)
+            W = solve_triangular(C, np.eye(d), lower=True).T / sizes[:, None]
+            back = (C * sizes[:, None]).T
+        inner = W.T @ scatter @ W
+        return cls(centre, exponents, W, back, inner, weight, kind == "spherical"), rank
 
     @property
     def log_determinant(self) -> float:
@@ -151,10 +197,13 @@ class Whitening:
         logs = np.log(np.abs(np.diagonal(self.W))).sum()
         return float(logs - math.log(2.0) * self.exponents.sum())
 
+    def scaled(self, X: Any) -> Floats:
+        """(x - c) ∘ 2⁻ᵉ of some rows."""
+        return np.asarray(np.ldexp(double(dense(X)) - self.centre, -self.exponents))
+
     def rows(self, X: Any) -> Floats:
         """z of some rows."""
-        V = np.ldexp(double(dense(X)) - self.centre, -self.exponents)
-        return np.asarray(V @ self.W)
+        return np.asarray(self.scaled(X) @ self.W)
 
     def outward(self, inner: Components) -> Components:
         """The mixture of z as one of x."""

@@ -2,6 +2,52 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.schema import Kind
+from typing import Any
 
-ESTIMATORS: dict[str, Kind] = {}
+from fenchel.app.modelfile.check import (
+    Check,
+    Sizes,
+    count,
+    finite,
+    finite_number,
+    flag,
+    floats,
+    nothing,
+    number,
+    of_class,
+    size_of,
+    tuple_of,
+)
+from fenchel.app.modelfile.schema import ROWS, Kind
+
+# One covariance a component, one for all, their diagonals, or one variance each.
+_COVARIANCES = floats("k", "d", "d") | floats("d", "d") | floats("k", "d") | floats("k")
+
+
+def _probabilities(value: Any, sizes: Sizes) -> bool:
+    right = finite("k").test(value, sizes)
+    return right and bool((value >= 0.0).all()) and abs(float(value.sum()) - 1.0) < 1e-4
+
+
+ESTIMATORS: dict[str, Kind] = {
+    "GaussianMixture": Kind(
+        "fenchel.models.mixture.gaussian",
+        {
+            **ROWS,
+            "n_components_": size_of("k"),
+            "weights_": Check("k probabilities", _probabilities),
+            "means_": finite("k", "d"),
+            "covariances_": _COVARIANCES,
+            "precisions_": _COVARIANCES,
+            "precisions_cholesky_": _COVARIANCES,
+            "certificate_": of_class("Certificate") | nothing,
+            "converged_": flag,
+            "history_": tuple_of(of_class("Certificate")),
+            "lower_bound_": number,
+            "lower_bounds_": tuple_of(number, None, list),
+            "n_iter_": count,
+            "weight_seen_": finite_number,
+        },
+        ("n_features_in_", "weights_", "means_", "precisions_cholesky_"),
+    ),
+}

@@ -1,0 +1,163 @@
+"""Where EM begins: rows sorted and merged, and centres, labels or shares of them.
+
+Equal rows are merged with their weights and put in order, so that repeated rows and integer
+weights begin alike, whatever the order of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Blocks
+from fenchel.solve.mixture.components import Components, Kind, made, maximised, sums_about
+from fenchel.solve.mixture.whitening import Whitening, dense
+
+Floats = NDArray[np.float64]
+# Rows that a start looks at: of 20 components each has 3000, which places means to 0.02 deviations;
+# fewer of wide ones, since they are sorted.
+START_ROWS, START_VALUES = 2**16, 2**22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartRows:
+    """Distinct rows in order and their weights: whitened (z), in one unit for all columns, and with
+    standardised columns."""
+
+    z: Floats
+    common: Floats
+    standard: Floats
+    weight: Floats
+
+
+def start_rows(blocks: Blocks, whitening: Whitening) -> StartRows:
+    """Rows of positive weight: all of a small table, evenly spaced ones of a large one."""
+    most = min(START_ROWS, max(START_VALUES // blocks.n_cols, 2**12))
+    some = blocks if blocks.local and blocks.n_rows <= most else blocks.sample(most)
+    block = some.gather()
+    X = dense(block.X)
+    s = np.ones(len(X)) if block.weight is None else np.asarray(host(block.weight), np.float64)
+    X, s = X[s > 0.0], s[s > 0.0]
+    # Merged as they are given, since rounding may depend on the place in a block.
+    distinct, codes = np.unique(X, axis=0, return_inverse=True)
+    weight = np.bincount(codes.ravel(), s, minlength=len(distinct))
+    z = whitening.rows(distinct)
+    if whitening.single:  # one unit for all columns, which standardising would change
+        return StartRows(z, z, z, weight)
+    V = whitening.scaled(distinct)
+    common = np.ldexp(V, whitening.exponents - whitening.exponents.max())
+    V -= (weight @ V) / weight.sum()
+    sizes = np.sqrt((weight @ V**2) / weight.sum())
+    return StartRows(z, common, V / np.where(sizes > 0.0, sizes, 1.0), weight)
+
+
+def spread_rows(rows: Floats, weight: Floats, k: int, rng: np.random.RandomState) -> Floats:
+    """k-means++: each next row is drawn in proportion to its squared distance from those before.
+
+    Reference: Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA (2007).
+    """
+    share = np.cumsum(weight)
+    chosen = [rows[_drawn(share, rng)]]
+    squares = ((rows - chosen[0]) ** 2).sum(axis=1)
+    for _ in range(1, k):
+        share = np.cumsum(weight * squares)
+        if not share[-1] > 0.0:  # fewer distinct rows than centres
+            break
+        chosen.append(rows[_drawn(share, rng)])
+        squares = np.minimum(squares, ((rows - chosen[-1]) ** 2).sum(axis=1))
+    return np.array(chosen)
+
+
+def drawn_rows(rows: Floats, weight: Floats, k: int, rng: np.random.RandomState) -> Floats:
+    """k different rows, each drawn in proportion to its weight."""
+    keys = np.log(rng.uniform(size=len(rows))) / weight
+    return np.asarray(rows[np.argsort(-keys, kind="stable")[:k]])
+
+
+def _drawn(share: Floats, rng: np.random.RandomState) -> int:
+    place = int(np.searchsorted(share, rng.uniform() * share[-1], side="right"))
+    return min(place, len(share) - 1)
+
+
+def nearest_centre(rows: Floats, centres: Floats) -> NDArray[np.int64]:
+    """The number of the nearest centre of each row, ties to the lower."""
+    best = np.full(len(rows), np.inf)
+    labels = np.zeros(len(rows), np.int64)
+    for k, centre in enumerate(centres):
+        squares = ((rows - centre) ** 2).sum(axis=1)
+        nearer = squares < best
+        labels[nearer], best[nearer] = k, squares[nearer]
+    return labels
+
+
+def of_responsibilities(
+    kind: Kind, rows: Floats, weight: Floats, R: Floats, floor: float
+) -> Components:
+    """The M-step of given responsibilities (n, k)."""
+    R = R * weight[:, None]
+    counts = R.sum(axis=0)
+    means = (R.T @ rows) / np.where(counts > 0.0, counts, 1.0)[:, None]
+    sums = sums_about(kind, means, rows, R)
+    return maximised(sums, unit_components(kind, means), floor)[0]
+
+
+def unit_components(kind: Kind, means: Floats) -> Components:
+    """Equal shares and covariances of one."""
+    k, d = means.shape
+    shape: Any = {"full": (k, 1, 1), "tied": (1, 1), "diag": (k, d), "spherical": (k,)}[kind]
+    one = np.ones(shape) * np.eye(d) if kind in ("full", "tied") else np.ones(shape)
+    return Components(kind, np.full(k, 1.0 / k), means, one, one)
+
+
+def of_labels(
+    kind: Kind, rows: Floats, weight: Floats, labels: NDArray[Any], k: int, floor: float
+) -> Components:
+    """The mixture of a clustering: shares, means and covariances of its clusters."""
+    return of_responsibilities(kind, rows, weight, np.eye(k)[labels], floor)
+
+
+def doubled(found: Components, k: int) -> Components:
+    """k components of the same density, where there are fewer: some stand twice, with half the
+    weight each."""
+    own = len(found.weights)
+    which = np.arange(k) % own
+    weights = (found.weights / np.bincount(which, minlength=own))[which]
+    if found.kind == "tied":
+        return Components("tied", weights, found.means[which], found.covariances, found.factors)
+    rest = found.covariances[which], found.factors[which]
+    return Components(found.kind, weights, found.means[which], *rest)
+
+
+def replaced(
+    found: Components,
+    weights: Floats | None,
+    means: Floats | None,
+    covariances: Floats | None,
+    floor: float,
+) -> Components:
+    """The start with what was given in place of what was found."""
+    return made(
+        found.kind,
+        found.weights if weights is None else weights,
+        found.means if means is None else means,
+        found.covariances if covariances is None else covariances,
+        floor,
+    )[0]
+
+
+__all__ = [
+    "StartRows",
+    "doubled",
+    "drawn_rows",
+    "nearest_centre",
+    "of_labels",
+    "of_responsibilities",
+    "replaced",
+    "spread_rows",
+    "start_rows",
+    "unit_components",
+]
