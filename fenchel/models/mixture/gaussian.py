@@ -59,7 +59,8 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         large tables 65,536 rows are looked at.
     weights_init, means_init, precisions_init : arrays, optional
         In place of what `init_params` finds.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
+        The same fit every time; scikit-learn's default is None.
     warm_start : bool
         Begin with the mixture of the last fit.
     verbose, verbose_interval : int
@@ -99,6 +100,12 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
     ([0.4, 0.6], True, 'stationary')
     """
 
+    certificate_: Certificate | None
+    history_: tuple[Certificate, ...]
+    lower_bounds_: list[float]
+    weight_seen_: float
+    n_iter_: int
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
@@ -129,7 +136,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -222,7 +229,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         self.history_ = tuple(best.history)
         self.weight_seen_ = float(problem.whitening.weight)
         self._publish(problem.whitening.outward(best.point), blocks.dtype)
-        if seen.held.any():
+        if seen.held.any() and not problem.whitening.deficient:  # that was said before
             which = np.flatnonzero(seen.held)
             names = "the covariance" if self._kind == "tied" else f"component {which[0]}"
             more = f" and {len(which) - 1} more" if len(which) > 1 else ""

@@ -147,7 +147,8 @@ def checked_init(
             raise ValueError("The parameter 'weights' should be in the range [0, 1]")
         if not np.isclose(w.sum(), 1.0, atol=1e-6):
             raise ValueError(
-                f"The parameter 'weights' should be normalized, but got sum(weights) = {w.sum():.5f}"
+                "The parameter 'weights' should be normalized, but got sum(weights) = "
+                f"{w.sum():.5f}"
             )
         found[0] = w / w.sum()
     if P is not None and kind in ("full", "tied"):

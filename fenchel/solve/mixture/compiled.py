@@ -1,8 +1,8 @@
 """One EM step over rows by two matrix products a tile: on quadratic features of the rows.
 
-log πₖ N(z; μₖ, Σₖ) is linear in the products zₐz_b (a ≤ b), in z and in 1, so that all logarithms of
-a tile are one product; and Σ r zz', Σ r z and Σ r are the product of the responsibilities with the
-same features. Columns of a tile are rows of the table, so that every loop runs along them.
+log πₖ N(z; μₖ, Σₖ) is linear in the products zₐz_b (a ≤ b), in z and in 1, so that all logarithms
+of a tile are one product; and Σ r zz', Σ r z and Σ r are the product of the responsibilities with
+the same features. Columns of a tile are rows of the table, so that every loop runs along them.
 """
 
 from __future__ import annotations

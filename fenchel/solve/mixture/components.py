@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +133,8 @@ def sums_about(kind: Kind, means: Floats, X: Floats, R: Floats) -> Sums:
 def maximised(sums: Sums, old: Components, floor: float) -> tuple[Components, NDArray[np.bool_]]:
     """The M-step under Σₖ ⪰ floor·I, and which components the floor holds.
 
-    πₖ = nₖ/n, μₖ += δₖ = Σ r(x - μₖ)/nₖ, Σₖ = Σ r(x - μₖ)(x - μₖ)'/nₖ - δₖδₖ', its eigenvalues below
-    the floor raised to it: the constrained maximiser, so that the likelihood still never falls.
+    πₖ = nₖ/n, μₖ += δₖ = Σ r(x - μₖ)/nₖ, Σₖ = Σ r(x - μₖ)(x - μₖ)'/nₖ - δₖδₖ', its eigenvalues
+    below the floor raised to it: the constrained maximiser, so that the likelihood never falls.
     """
     counts = sums.counts
     total = float(counts.sum())
@@ -172,7 +172,7 @@ def made(
     fixed = np.maximum(covariances, floor)
     if not (fixed > 0.0).all():
         raise ValueError(collapsed(int(np.argwhere(~(fixed > 0.0))[0][0])))
-    held = low.any(axis=1) if kind == "diag" else low
+    held = np.asarray(low.any(axis=1) if kind == "diag" else low)
     return Components(kind, weights, means, fixed, 1.0 / np.sqrt(fixed)), held
 
 
@@ -208,8 +208,9 @@ def collapsed(component: int | None) -> str:
 def relative_entropy(new: Components, old: Components) -> float:
     """KL(new ‖ old) of the joint laws of component and row, in nats: Σ π̂ₖ(log(π̂ₖ/πₖ) + KLₖ).
 
-    KL of two Gaussian laws is ½(Σ(λ - 1 - log λ) + |U'(μ̂ - μ)|²), λ the eigenvalues of U'Σ̂U; written
-    in λ - 1 near one, so that a small step keeps its digits. No affine map of the rows changes it.
+    KL of two Gaussian laws is ½(Σ(λ - 1 - log λ) + |U'(μ̂ - μ)|²), λ the eigenvalues of U'Σ̂U;
+    written in λ - 1 near one, so that a small step keeps its digits. No affine map of the rows
+    changes it.
     """
     share = new.weights
     present = share > 0.0
@@ -235,6 +236,6 @@ def relative_entropy(new: Components, old: Components) -> float:
     return max(float(between + (share * each).sum()), 0.0)
 
 
-def _bregman(t: Floats) -> Floats:
+def _bregman(t: NDArray[Any]) -> Floats:
     """t - log(1 + t)."""
     return np.asarray(t - np.log1p(np.maximum(t, -1.0 + 1e-16)))

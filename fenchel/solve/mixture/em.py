@@ -2,9 +2,9 @@
 
 f(θ) = -Σ sᵢ log Σₖ πₖ N(xᵢ; μₖ, Σₖ) / Σ sᵢ,   Σₖ ⪰ floor · S,   S the covariance of the rows
 
-The residual of its certificate is √(2 KL(θ⁺ ‖ θ)), θ⁺ one EM step from θ, and KL the relative entropy
-of the joint laws of component and row: 0 exactly at fixed points, the same in all units of X. One
-step gains at least KL(θ⁺ ‖ θ) nats a row where the floor holds no component. A step is one pass.
+The residual of its certificate is √(2 KL(θ⁺ ‖ θ)), θ⁺ one EM step from θ, and KL the relative
+entropy of the joint laws of component and row: 0 exactly at fixed points, the same in all units of
+X. One step gains at least KL(θ⁺ ‖ θ) nats a row where the floor holds no component; it is one pass.
 
 Reference: Dempster, Laird and Rubin, Maximum likelihood from incomplete data via the EM algorithm,
 J. R. Stat. Soc. B 39 (1977); Neal and Hinton, A view of the EM algorithm (1998).

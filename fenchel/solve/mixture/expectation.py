@@ -22,8 +22,8 @@ from fenchel.solve.mixture.components import Components, Sums, assigned, sums_ab
 from fenchel.solve.mixture.whitening import Whitening
 
 Floats = NDArray[np.float64]
-# A product of D features rounds by less than about 4 U κ, κ = max ‖Σₖ⁻¹‖ (|z| + |μₖ|)²: 1e-9 nats of a
-# row's log-density, and as much of a variance relative to itself.
+# A product of D features rounds by less than about 4 U κ, κ = max ‖Σₖ⁻¹‖ (|z| + |μₖ|)²: 1e-9 nats
+# of a row's log-density, and as much of a variance relative to itself.
 LARGEST_LOSS = 1e-9 / (4.0 * 2.0**-53)
 # Features up to which a tile of them and of the sums stay in the second cache (d = 62 for full).
 MOST_FEATURES = 2048
@@ -87,7 +87,7 @@ class QuadraticKernel(Kernel[Totals]):
         from fenchel.solve.mixture.compiled import DIAGONAL, FULL, SPHERICAL
 
         self.held = block.X
-        n, d = block.X.shape
+        n = block.n_rows
         item = block.X.itemsize
         steps = [step // item for step in block.X.strides]
         self.components, whitening = stat.components, stat.whitening
@@ -163,7 +163,7 @@ def _coefficients(components: Components) -> Floats:
 def _about_means(components: Components, A: Floats) -> Sums:
     """The sums of features as sums about the means."""
     kind, means = components.kind, components.means
-    k, d = means.shape
+    d = means.shape[1]
     counts, S = A[:, -1].copy(), A[:, -1 - d : -1]
     if kind == "tied":  # the features are those of z U
         inner = means @ components.factors
@@ -172,7 +172,7 @@ def _about_means(components: Components, A: Floats) -> Sums:
     first = S - counts[:, None] * means
     if kind == "full":
         a, b = np.triu_indices(d)
-        second = np.empty((k, d, d))
+        second = np.empty((len(A), d, d))
         second[:, a, b] = A[:, : len(a)]
         second[:, b, a] = A[:, : len(a)]
         cross = means[:, :, None] * S[:, None, :]
@@ -186,6 +186,6 @@ def _about_means(components: Components, A: Floats) -> Sums:
 
 
 def _between(means: Floats, counts: Floats, first: Floats) -> Floats:
-    """Σ r(z - μ)(z - μ)' less Σ s zz': -Σₖ (nₖ μₖμₖ' + fₖμₖ' + μₖfₖ'), f the sums about the means."""
+    """Σ r(z - μ)(z - μ)' less Σ s zz': -Σₖ (nₖ μₖμₖ' + fₖμₖ' + μₖfₖ'), f sums about the means."""
     cross = first.T @ means
     return -((means * counts[:, None]).T @ means + cross + cross.T)

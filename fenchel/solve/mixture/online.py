@@ -2,8 +2,8 @@
 
 S ← (1 - γ) S + γ Ŝ(batch),   γ = (w / W)^0.6,   then the M-step
 
-with S the sums that the current mixture itself implies (π, πμ, π(Σ + μμ')), w the weight of the batch
-and W that of all rows so far: 0.6 lies between ½ and 1, for which the mixture converges.
+with S the sums that the current mixture itself implies (π, πμ, π(Σ + μμ')), w the weight of the
+batch and W that of all rows so far: 0.6 lies between ½ and 1, for which the mixture converges.
 
 Reference: Cappé and Moulines, On-line expectation-maximization algorithm for latent data models,
 J. R. Stat. Soc. B 71 (2009).

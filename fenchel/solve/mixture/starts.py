@@ -44,7 +44,7 @@ def start_rows(blocks: Blocks, whitening: Whitening) -> StartRows:
     X, s = X[s > 0.0], s[s > 0.0]
     # Merged as they are given, since rounding may depend on the place in a block.
     distinct, codes = np.unique(X, axis=0, return_inverse=True)
-    weight = np.bincount(codes.ravel(), s, minlength=len(distinct))
+    weight: Floats = np.bincount(codes.ravel(), s, minlength=len(distinct)).astype(np.float64)
     z = whitening.rows(distinct)
     if whitening.single:  # one unit for all columns, which standardising would change
         return StartRows(z, z, z, weight)

@@ -10,7 +10,7 @@ for spherical ones, so that each kind of covariance is the same kind in z.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def dense(X: Any) -> NDArray[Any]:
 @dataclass(frozen=True, slots=True, eq=False)
 class Whitening:
     """The map to z and back. back: W⁻¹; scatter: Σ s zz'; weight: Σ s; single: one unit for all
-    columns."""
+    columns; deficient: a column is constant, or depends on others."""
 
     centre: Floats
     exponents: NDArray[np.int64]
@@ -79,6 +79,7 @@ class Whitening:
     scatter: Floats
     weight: float
     single: bool = False
+    deficient: bool = False
 
     @classmethod
     def of(cls, blocks: Blocks, kind: Kind, extent: Extent, *, quiet: bool = False) -> Whitening:
@@ -129,7 +130,7 @@ class Whitening:
                 "project the rows first, or use covariance_type='diag'",
                 UserWarning,
             )
-        return made
+        return replace(made, deficient=rank < len(S) or bool(constant.any()))
 
     @classmethod
     def of_mixture(cls, outer: Components) -> Whitening:
@@ -148,7 +149,7 @@ class Whitening:
         apart = np.ldexp(outer.means - centre, -exponents)
         S = (apart * share[:, None]).T @ apart
         if kind == "full":
-            S += np.tensordot(
+            S = S + np.tensordot(
                 share, np.ldexp(outer.covariances, -(exponents[:, None] + exponents)), 1
             )
         elif kind == "tied":
