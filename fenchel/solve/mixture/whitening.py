@@ -172,14 +172,14 @@ class Whitening:
     ) -> tuple[Whitening, int]:
         """From the covariance S of the scaled rows, and its rank."""
         d = rank = len(S)
-        variances = np.diagonal(S)
+        variances: Floats = np.diagonal(S)
         if kind == "spherical":
             W = np.eye(d) / math.sqrt(max(float(variances.mean()), 1e-300))
             back = np.diag(1.0 / np.diagonal(W))
         elif kind == "diag":
             W, back = np.diag(1.0 / np.sqrt(variances)), np.diag(np.sqrt(variances))
         else:
-            sizes = np.sqrt(variances)
+            sizes: Floats = np.sqrt(variances)
             R = S / sizes[:, None] / sizes
             R[np.diag_indices(d)] = 1.0
             values = np.linalg.eigvalsh(R)
@@ -187,7 +187,9 @@ class Whitening:
                 R[np.diag_indices(d)] += LEAST_CORRELATION - min(values[0], 0.0)
                 rank = int((values >= LEAST_CORRELATION).sum())
             C = np.linalg.cholesky(R)
-            W = solve_triangular(C, np.eye(d), lower=True).T / sizes[:, None]
+            W = np.asarray(
+                solve_triangular(C, np.eye(d), lower=True).T / sizes[:, None], np.float64
+            )
             back = (C * sizes[:, None]).T
         inner = W.T @ scatter @ W
         return cls(centre, exponents, W, back, inner, weight, kind == "spherical"), rank

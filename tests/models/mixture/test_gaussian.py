@@ -247,7 +247,7 @@ def test_a_component_on_one_point_meets_the_floor() -> None:
     with pytest.warns(UserWarning, match="held at the floor reg_covar=1e-06"):
         model = GaussianMixture(2).fit(rows)
     assert np.isfinite(model.lower_bound_) and model.weights_.min() == pytest.approx(30 / 230)
-    with pytest.raises(ValueError, match="collapsed .* set reg_covar above 0"):
+    with pytest.raises(ValueError, match=r"collapsed .* set reg_covar above 0"):
         GaussianMixture(2, reg_covar=0.0).fit(rows)
 
 
@@ -264,14 +264,14 @@ def test_tables_that_determine_no_mixture() -> None:
         GaussianMixture().fit(np.column_stack([X, X[:, 0] - X[:, 1]]))
     bad = X.copy()
     bad[7, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN .* row 7, column 2"):
+    with pytest.raises(ValueError, match=r"NaN .* row 7, column 2"):
         GaussianMixture().fit(bad)
     model = quietly(GaussianMixture(2), np.ones((20, 2)))
     assert np.isfinite(model.score(np.ones((3, 2))))
     model = quietly(GaussianMixture(4), np.repeat([[0.0], [1.0]], 20, axis=0))
     assert_allclose(model.weights_.sum(), 1.0)
     assert GaussianMixture(2).fit(X[:, :1]).means_.shape == (2, 1)
-    with pytest.raises(ValueError, match="ranges over .* multiply it"):
+    with pytest.raises(ValueError, match=r"ranges over .* multiply it"):
         GaussianMixture().fit(X * 1e-300)
     with pytest.raises(ValueError, match="should be normalized"):
         GaussianMixture(2, weights_init=[0.5, 0.6]).fit(X)
