@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from fenchel.convex.certificate import warn_outside
+from fenchel.models.cluster.kmeans import KMeans
+from fenchel.models.cluster.rows import nearest_centres
+from fenchel.models.cluster.seeding import kmeans_plus_plus, random_rows
 from fenchel.solve.mixture.components import Components, Kind, assigned
 from fenchel.solve.mixture.starts import (
     StartRows,
     doubled,
-    drawn_rows,
-    nearest_centre,
     of_labels,
     of_responsibilities,
     replaced,
-    spread_rows,
 )
 from fenchel.solve.mixture.whitening import Whitening
 
@@ -41,8 +40,9 @@ def begun(
     if init == "kmeans":
         start = _best_of_kmeans(rows, kind, most, floor, rng)
     else:
-        choose = spread_rows if init == "k-means++" else drawn_rows
-        labels = nearest_centre(rows.standard, choose(rows.standard, weight, most, rng))
+        choose = kmeans_plus_plus if init == "k-means++" else random_rows
+        draw = np.random.default_rng(rng.randint(2**31 - 1))
+        labels = nearest_centres(rows.standard, choose(rows.standard, weight, most, draw))[0]
         start = _of_clusters(rows, kind, labels, floor)
     found = len(start.weights)
     if found == k:
@@ -66,12 +66,13 @@ def _best_of_kmeans(
     tried = TRIED if k > 1 and len(rows.z) <= FEW_ROWS else 1
     seeds = rng.randint(2**31 - 1, size=tried)
     units = [rows.standard]
-    if k > 1 and rows.common is not rows.z:
+    if k > 1 and rows.common is not rows.standard:
         units.append(rows.common)
     best: tuple[float, Components] | None = None
     for unit in units:
         for seed in seeds:
-            found = KMeans(k, n_init=1, random_state=int(seed)).fit(unit, sample_weight=rows.weight)
+            groups = KMeans(k, n_init=1, random_state=int(seed), prove=False)
+            found = groups.fit(unit, sample_weight=rows.weight)
             start = _of_clusters(rows, kind, found.labels_, floor)
             value = float(rows.weight @ assigned(start.joint_logs(rows.z))[0])
             if best is None or value > best[0]:
@@ -81,9 +82,11 @@ def _best_of_kmeans(
 
 
 def _of_clusters(rows: StartRows, kind: Kind, labels: NDArray[Any], floor: float) -> Components:
-    """The mixture of the clusters that have rows."""
-    used, codes = np.unique(labels, return_inverse=True)
-    return of_labels(kind, rows.z, rows.weight, codes, len(used), floor)
+    """The mixture of the clusters that have rows, in the order of their first rows: one partition
+    is one start, whatever its numbers."""
+    _, firsts, codes = np.unique(labels, return_index=True, return_inverse=True)
+    places = np.argsort(np.argsort(firsts))
+    return of_labels(kind, rows.z, rows.weight, places[codes], len(firsts), floor)
 
 
 def with_given(

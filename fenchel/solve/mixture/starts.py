@@ -1,4 +1,4 @@
-"""Where EM begins: rows sorted and merged, and centres, labels or shares of them.
+"""Where EM begins: rows sorted and merged, and the mixture of their labels or shares.
 
 Equal rows are merged with their weights and put in order, so that repeated rows and integer
 weights begin alike, whatever the order of the table.
@@ -46,52 +46,18 @@ def start_rows(blocks: Blocks, whitening: Whitening) -> StartRows:
     distinct, codes = np.unique(X, axis=0, return_inverse=True)
     weight: Floats = np.bincount(codes.ravel(), s, minlength=len(distinct)).astype(np.float64)
     z = whitening.rows(distinct)
-    if whitening.single:  # one unit for all columns, which standardising would change
-        return StartRows(z, z, z, weight)
-    V = whitening.scaled(distinct)
-    common = np.ldexp(V, whitening.exponents - whitening.exponents.max())
-    V -= (weight @ V) / weight.sum()
-    sizes = np.sqrt((weight @ V**2) / weight.sum())
-    return StartRows(z, common, V / np.where(sizes > 0.0, sizes, 1.0), weight)
-
-
-def spread_rows(rows: Floats, weight: Floats, k: int, rng: np.random.RandomState) -> Floats:
-    """k-means++: each next row is drawn in proportion to its squared distance from those before.
-
-    Reference: Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA (2007).
-    """
-    share = np.cumsum(weight)
-    chosen = [rows[_drawn(share, rng)]]
-    squares = ((rows - chosen[0]) ** 2).sum(axis=1)
-    for _ in range(1, k):
-        share = np.cumsum(weight * squares)
-        if not share[-1] > 0.0:  # fewer distinct rows than centres
-            break
-        chosen.append(rows[_drawn(share, rng)])
-        squares = np.minimum(squares, ((rows - chosen[-1]) ** 2).sum(axis=1))
-    return np.array(chosen)
-
-
-def drawn_rows(rows: Floats, weight: Floats, k: int, rng: np.random.RandomState) -> Floats:
-    """k different rows, each drawn in proportion to its weight."""
-    keys = np.log(rng.uniform(size=len(rows))) / weight
-    return np.asarray(rows[np.argsort(-keys, kind="stable")[:k]])
-
-
-def _drawn(share: Floats, rng: np.random.RandomState) -> int:
-    place = int(np.searchsorted(share, rng.uniform() * share[-1], side="right"))
-    return min(place, len(share) - 1)
-
-
-def nearest_centre(rows: Floats, centres: Floats) -> NDArray[np.int64]:
-    """The number of the nearest centre of each row, ties to the lower."""
-    best = np.full(len(rows), np.inf)
-    labels = np.zeros(len(rows), np.int64)
-    for k, centre in enumerate(centres):
-        squares = ((rows - centre) ** 2).sum(axis=1)
-        nearer = squares < best
-        labels[nearer], best[nearer] = k, squares[nearer]
-    return labels
+    # Differences from the least values, and powers of two: seeds are drawn by the bits of a row,
+    # and these do not change with the rounding of a mean.
+    with np.errstate(under="ignore"):
+        above = np.asarray(distinct, np.float64) - distinct.min(axis=0)
+        common = np.ldexp(above, -int(whitening.exponents.max()))
+        if whitening.single:
+            return StartRows(z, common, common, weight)
+        V = whitening.scaled(distinct)
+        V -= (weight @ V) / weight.sum()
+        sizes = np.sqrt((weight @ V**2) / weight.sum())
+        units = np.round(np.log2(np.where(sizes > 0.0, sizes, 1.0))).astype(np.int64)
+        return StartRows(z, common, np.ldexp(above, -units - whitening.exponents), weight)
 
 
 def of_responsibilities(
@@ -147,17 +113,3 @@ def replaced(
         found.covariances if covariances is None else covariances,
         floor,
     )[0]
-
-
-__all__ = [
-    "StartRows",
-    "doubled",
-    "drawn_rows",
-    "nearest_centre",
-    "of_labels",
-    "of_responsibilities",
-    "replaced",
-    "spread_rows",
-    "start_rows",
-    "unit_components",
-]
