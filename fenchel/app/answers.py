@@ -23,7 +23,7 @@ class Answers:
     Attributes
     ----------
     predicted : array of shape (n,), or (n, q) of several quantiles
-        Codes of classes in the order of the task's, or numbers.
+        Codes of classes in the order of the task's, numbers, or clusters from 0 on.
     score : array of shape (n,) or (n, K), or None
         Of the positive of two classes, or of each of more.
     probability : array of shape (n, K), or None
@@ -68,6 +68,8 @@ def is_constant(model: Any) -> bool:
 
 def prediction_columns(task: Task, model: Any) -> tuple[str, ...]:
     """The names of the columns that `prediction_frame` makes."""
+    if task.kind == "none":
+        return ("cluster",)
     if task.kind == "number":
         quantiles = vars(model).get("quantile")
         if isinstance(quantiles, Sequence | np.ndarray):
@@ -84,6 +86,8 @@ def prediction_columns(task: Task, model: Any) -> tuple[str, ...]:
 def prediction_frame(task: Task, model: Any, answers: Answers) -> pl.DataFrame:
     """Predictions by the names of the classes, with a column of probability or score for each."""
     names = prediction_columns(task, model)
+    if task.kind == "none":
+        return pl.DataFrame({names[0]: answers.predicted.astype(np.int64) + 1})
     if task.kind == "number":
         table = answers.predicted.reshape(len(answers.predicted), -1)
         return pl.DataFrame({name: table[:, at] for at, name in enumerate(names)})

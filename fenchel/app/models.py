@@ -201,7 +201,7 @@ MORE: dict[str, tuple[Entry, ...]] = {
 CLUSTERS: tuple[Entry, ...] = (
     Entry(
         "k-means",
-        _of("sklearn.cluster", "KMeans", n_init=4),
+        _of("fenchel.models.cluster.kmeans", "KMeans", n_init=4, prove=False),
         {"n_clusters": list(range(1, 11))},
         "k-means",
     ),

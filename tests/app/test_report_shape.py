@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from app import reports
+from app import reports, shell
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -13,7 +13,7 @@ from sklearn.manifold import trustworthiness
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
-from fenchel import certify_clusters, threads
+from fenchel import certify_clusters, open_model, threads
 from fenchel.app.fault import BadUsage
 from fenchel.app.models import CLUSTERS
 from fenchel.app.report import loose
@@ -95,7 +95,37 @@ def test_figures_come_with_what_they_show():
     assert drawn == {
         *("elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0", "correlation"),
     }
-    assert reports.bottles().model is None
+
+
+def test_the_clusters_are_kept_in_a_model_file(tmp_path):
+    """Raw rows get the cluster that the report gave them; the proof holds for its own table."""
+    table = tmp_path / "bottles.csv"
+    names = load_wine().feature_names
+    pl.DataFrame(load_wine().data, schema=names).write_csv(table)
+    made, predicted, proved, judged, shown, alike = shell.together(
+        [
+            ["report", str(table), "-o", str(tmp_path), "-q"],
+            ["predict", str(tmp_path / "model.fen"), str(table)],
+            ["certify", str(tmp_path / "model.fen"), str(table), "--json"],
+            ["score", str(tmp_path / "model.fen"), str(table)],
+            ["inspect", str(tmp_path / "model.fen")],
+            ["certify", str(tmp_path / "model.fen"), str(table)],
+        ],
+        tmp_path,
+        tmp_path / "room",
+    )
+    assert "model.fen" in made.fine()
+    rows = pl.read_csv(tmp_path / "rows.csv")
+    assert predicted.out.splitlines() == ["cluster", *map(str, rows["k-means cluster"])]
+    frame = open_model(tmp_path / "model.fen").predict(pl.read_csv(table))
+    assert frame["cluster"].to_list() == rows["k-means cluster"].to_list()
+    (told,) = reports.bottles().numbers["shape"]["clusterings"]
+    document = proved.document()
+    assert document["certificate"]["value"] == pytest.approx(told["certificate"]["objective"])
+    assert document["certificate"]["kind"] == "spectral"
+    assert "clusters predict no target" in document["no_bounds"]
+    assert "holds clusters, which predict no target" in judged.failed(2)
+    assert "the cluster of a row" in shown.fine() and "agrees with the one" in alike.fine()
 
 
 def test_rows_without_clusters_are_not_divided():

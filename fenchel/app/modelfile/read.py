@@ -64,8 +64,9 @@ class ModelFile:
         import polars as pl
 
         answers, task = self._answers(table)
-        if task.kind == "number":
-            raise TypeError("the target is a number, which has no probabilities: use predict")
+        if task.kind in ("number", "none"):
+            what = "the target is a number, which has" if task.target else "clusters have"
+            raise TypeError(f"{what} no probabilities: use predict")
         if answers.probability is None:
             raise TypeError(
                 f"{type(self.model).__name__} gives scores and no probabilities: predict has them"
@@ -78,7 +79,8 @@ class ModelFile:
         parts = [type(self.model).__name__]
         own = vars(self.model)
         if self.task is not None:
-            parts[0] += f", {self.task.kind}, target {self.task.target!r}"
+            said = f"{self.task.kind}, target {self.task.target!r}"
+            parts[0] += f", {'clusters' if self.task.kind == 'none' else said}"
         classes = own.get("classes_", ()) if self.task is None else self.task.classes
         if len(classes):
             named = [str(one) for one in list(classes)[:SHOWN]]

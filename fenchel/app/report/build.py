@@ -49,7 +49,8 @@ class Report:
     ----------
     numbers : every number, ready for JSON; "clock" holds what differs from run to run
     figures, moving : Vega-Lite specs with their titles, by name; the latter differ by run
-    model, encoder : the chosen model and what makes its rows; None without a target
+    model, encoder : the chosen model and what makes its rows; without a target the clusters, None
+        where the columns cannot be looked at
     task : what the table was asked
     rows : without a target, the clusters and places of every row; None with one
     reference : the distribution of the training rows, which the model file keeps
@@ -121,7 +122,10 @@ class Report:
             data_of = {name: source[name] for name in ("name", "sha256", "rows")}
             # By these `certify` finds the rows of the fit again, and those kept apart.
             data_of |= {"seed": made["seed"]}
-            data_of |= {key: made["options"][key] for key in ("test_share", "groups", "time")}
+            if self.task.kind == "none":
+                data_of |= {"test_share": 0.0, "sampled": self.numbers["shape"]["rows"]}
+            else:
+                data_of |= {key: made["options"][key] for key in ("test_share", "groups", "time")}
             extra = {"data": data_of, "reference": self.reference}
             save(self.model, path, encoder=self.encoder, task=self.task, extra=extra)
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -179,7 +183,12 @@ def build(source: Source, options: Options | None = None) -> Report:
         with clock.part("placing every row"), one_thread():
             rows = row_table(source, shape)
         numbers["clock"] = _clock(clock, began)
-        return Report(numbers, drawn, {}, None, None, task, rows)
+        if shape.encoder is None:
+            return Report(numbers, drawn, {}, None, None, task, rows)
+        grouping = shape.clusterings[0]
+        reference = Reference.of(shape.encoder, shape.frame, grouping.labels).to_list()
+        model = grouping.model
+        return Report(numbers, drawn, {}, model, shape.encoder, task, rows, reference)
     found = study(source, options, clock)
     points = None if found.curve is None else operating_points(found.curve, found.chosen)
     with clock.part("gathering numbers"):

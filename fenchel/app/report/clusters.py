@@ -36,8 +36,8 @@ class Clustering:
     sample : the places of those rows by which the number was chosen
     gap, bounds : along the numbers of clusters that were tried, on the sample
     starts : the scatter that each start came to, on all rows, with the number that was taken
-    model, order : the best start, and the place of each of its clusters by size
-    labels : of the rows by that; cluster 0 is the largest
+    model : the best start; cluster 0 is the largest
+    labels : of the rows by that
     silhouettes : of the sample; None for one cluster
     """
 
@@ -48,14 +48,13 @@ class Clustering:
     bounds: Floats
     starts: Floats
     model: Any
-    order: NDArray[np.intp]
     labels: NDArray[np.intp]
     proof: Certificate
     silhouettes: Floats | None
 
     def cluster_of(self, X: Floats) -> NDArray[np.intp]:
         """The cluster of other rows."""
-        return self.order[np.asarray(self.model.predict(X))]
+        return np.asarray(self.model.predict(X)).astype(np.intp)
 
     @property
     def count(self) -> int:
@@ -84,11 +83,10 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
     base.set_params(**{parameter: count, "n_init": 1})
     models = [clone(base).set_params(random_state=s).fit(X) for s in range(seed, seed + STARTS)]
     found = [np.asarray(model.predict(X)) for model in models]
-    proofs = [cloud.clustered(*cluster_codes(labels, len(X))) for labels in found]
-    starts = np.array([proof.value for proof in proofs])
+    starts = np.array([cloud.clustered(*cluster_codes(one, len(X))).value for one in found])
     best = int(starts.argmin())
-    order = _by_size(found[best], count)
-    labels = order[found[best]]
+    model = _by_size(entry, models[best], found[best]).fit(X)
+    labels = np.asarray(model.predict(X)).astype(np.intp)
     small = cloud if len(some) == len(X) else CentredRows(some)
     silhouettes = None
     if 1 < len(np.unique(labels[sample])) < len(sample):
@@ -100,22 +98,24 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
         gap=gap,
         bounds=np.array([small.outside(small.bound(k - 1)) for k in gap.counts]),
         starts=starts,
-        model=models[best],
-        order=order,
+        model=model,
         labels=labels,
-        proof=proofs[best],
+        proof=cloud.clustered(*cluster_codes(labels, len(X))),
         silhouettes=silhouettes,
     )
 
 
-def _by_size(codes: NDArray[Any], count: int) -> NDArray[np.intp]:
-    """The place of each cluster, the largest first; of equal ones that of the earlier row first."""
-    sizes = np.bincount(codes, minlength=count)
-    first = np.full(count, len(codes))
+def _by_size(entry: Entry, model: Any, codes: NDArray[Any]) -> Any:
+    """The same clusters, the largest first, of equal ones that of the earlier row: a fit that
+    starts at those centres, where it stays, and proves them."""
+    centres = np.asarray(model.cluster_centers_)
+    sizes = np.bincount(codes, minlength=len(centres))
+    first = np.full(len(centres), len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
-    place = np.empty(count, dtype=np.intp)
-    place[np.lexsort((first, -sizes))] = np.arange(count)
-    return place
+    ranked = centres[np.lexsort((first, -sizes))]
+    return entry.make().set_params(
+        n_clusters=len(ranked), init=ranked, n_init=1, random_state=0, prove=True
+    )
 
 
 def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]:

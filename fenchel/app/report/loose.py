@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,13 @@ class Shape:
     Attributes
     ----------
     profiles, encoder : of the columns; no encoder where nothing can be looked at, for `reason`
+    frame : the rows that were looked at
     clusterings, embeddings : one for each way that was tried
     """
 
     profiles: tuple[ColumnProfile, ...]
     encoder: Encoder | None = None
+    frame: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     clusterings: tuple[Clustering, ...] = ()
     embeddings: tuple[Embedding, ...] = ()
     reason: str = ""
@@ -86,7 +88,8 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
             # Its levels would be the clusters, with nothing left inside them.
             only = f"the one column that can be used, '{used[0].name[:40]}', holds categories"
             return Shape(profiles, reason=only)
-        X = encoder.transform(_sample(source, len(encoder.names), options.seed))
+        some = _sample(source, len(encoder.names), options.seed)
+        X = encoder.transform(some)
     cloud = CentredRows(X)
     # Threads of other libraries add up in any order, and a report is the same each time.
     with one_thread():
@@ -94,7 +97,7 @@ def look(source: Source, task: Task, options: Options, clock: Clock) -> Shape:
             clusterings = tuple(clustered(entry, X, cloud, options.seed) for entry in CLUSTERS)
         with clock.part("looking for axes"):
             embeddings = tuple(embedded(entry, X, cloud, options.seed) for entry in EMBEDDINGS)
-    return Shape(profiles, encoder, clusterings, embeddings)
+    return Shape(profiles, encoder, some, clusterings, embeddings)
 
 
 def _sample(source: Source, columns: int, seed: int) -> Any:

@@ -73,7 +73,9 @@ def command(
         step(f"reading {test}")
         unseen, of = _Rows(held, test, reading).test_rows(), test
     bounds, why = None, "bounds of an error rate are for classes: run 'fenchel score' for numbers"
-    if held.task.kind != "number":
+    if held.task.kind == "none":
+        why = "clusters predict no target, and have no error rate"
+    elif held.task.kind != "number":
         why = "no rows that the model has not seen: give them by --test"
         if unseen is not None and unseen.height:
             bounds = _bounds(held, rows.encoded(unseen), delta)
@@ -113,6 +115,8 @@ class _Rows:
         self.is_file = self.origin.get("sha256") == source.sha256
         # A copy in another format has as many rows, and the same objective: the caller will see.
         self.is_alike = self.is_file or self.origin.get("rows") == source.frame.height
+        sampled = self.origin.get("sampled")
+        self.is_sampled = self.is_alike and sampled not in (None, source.frame.height)
         self.frame = source.frame
         self.train = held.task.kept(source.frame)
         self.unseen: pl.DataFrame | None = self.train
@@ -158,6 +162,9 @@ class _Rows:
     @property
     def words(self) -> str:
         """Whether this is the table of the fit."""
+        if self.is_sampled:
+            count = f"{self.origin.get('sampled'):,} rows of it, drawn at random"
+            return f"the model was fitted to {count}; what follows is of all rows of {self.name}"
         if self.is_alike:
             kept = ", less the rows kept apart" if self.unseen is not None else ""
             copy = "" if self.is_file else ", in another file"
@@ -177,7 +184,8 @@ class _Rows:
         if not frame.height:
             raise BadData(f"{self.name} has no row with a target '{self.held.task.target}'")
         with of_table(self.name):
-            return self.held.encoder.transform(frame), self.held.task.codes(frame)
+            X = self.held.encoder.transform(frame)
+            return X, None if self.held.task.target is None else self.held.task.codes(frame)
 
 
 def _gap(model: Any, X: Any, y: Any) -> tuple[Certificate | None, str]:
@@ -226,7 +234,7 @@ def _words(rows: _Rows, proof: Certificate | None, reason: str, stored: Any) -> 
     if proof is None:
         say(f"Not certified: {reason}.")
         return
-    if stored is not None and rows.is_alike:
+    if stored is not None and rows.is_alike and not rows.is_sampled:
         agrees = "agrees" if _agrees(proof, stored) else "does not agree"
         say(f"The objective {agrees} with the one in the model file, {stored.value:.10g}.")
 

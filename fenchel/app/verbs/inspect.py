@@ -61,6 +61,8 @@ def _summary(path: str, told: dict[str, Any]) -> None:
 
 
 def _task_words(task: dict[str, Any]) -> str:
+    if task.get("kind") == "none":
+        return "the cluster of a row"
     classes = task.get("classes") or []
     listed = f": {', '.join(classes[:10])}" if classes else ""
     return f"{task.get('kind')} ('{task.get('target')}'{listed})"

@@ -48,6 +48,7 @@ def command(
       fenchel score model.fen test.parquet --require "auc.low>=0.9" --require "recall>=0.8"
     """
     from fenchel.app.bars import bar_entries, check_bars, parse_bars
+    from fenchel.app.fault import BadUsage
     from fenchel.app.metrics import NAMES
     from fenchel.app.table.encode import Surprises
     from fenchel.app.table.reference import drift_sentences
@@ -63,6 +64,11 @@ def command(
     known = dict.fromkeys(name for names in NAMES.values() for name in names)
     bars = parse_bars(require, known)
     held = opened_model(model_file)
+    if held.task.target is None:
+        raise BadUsage(
+            f"{model_file} holds clusters, which predict no target: 'fenchel predict' gives the "
+            "cluster of each row, 'fenchel certify' their proof"
+        )
     told: list[str] = []
     if is_training_table(held, table):
         told.append(f"the model was fitted to {table}: these numbers flatter it")

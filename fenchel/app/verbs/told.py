@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def task_words(task: Task) -> str:
     """The target and what it asks for."""
+    if task.kind == "none":
+        return "no target: the clusters of its rows"
     if task.kind == "number":
         return f"target '{task.target}', a number"
     more = f" and {len(task.classes) - 5} more" if len(task.classes) > 5 else ""
@@ -73,7 +75,7 @@ def opened_model(path: str) -> Any:
     from fenchel.app.modelfile import open_model
 
     held = open_model(path)
-    if held.encoder is None or held.task is None or held.task.target is None:
+    if held.encoder is None or held.task is None:
         raise ModelFileError(
             f"{path} holds a model without the encoder of a table: make it by 'fenchel fit', or "
             "give encoder= and task= to fenchel.save"
