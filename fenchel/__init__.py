@@ -73,6 +73,7 @@ _ROOMS = {
     ),
     "fenchel.models.neighbours.classifier": ("KNeighborsClassifier",),
     "fenchel.models.neighbours.regressor": ("KNeighborsRegressor",),
+    "fenchel.models.neighbours.nadaraya_watson": ("NadarayaWatson", "NadarayaWatsonClassifier"),
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
     # kernel machines

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from fenchel import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NadarayaWatson,
+    NadarayaWatsonClassifier,
+    NearestNeighbors,
+)
 
 ESTIMATORS: list[BaseEstimator] = [
     NearestNeighbors(),
@@ -14,4 +20,8 @@ ESTIMATORS: list[BaseEstimator] = [
     KNeighborsClassifier(3, kernel="rbf"),
     KNeighborsRegressor(),
     KNeighborsRegressor("auto", metric="chebyshev"),
+    NadarayaWatson(),
+    NadarayaWatson(local_linear=True, bandwidths=5),
+    NadarayaWatson(bandwidth=0.5),
+    NadarayaWatsonClassifier(),
 ]

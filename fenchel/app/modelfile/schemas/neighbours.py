@@ -11,6 +11,7 @@ from fenchel.app.modelfile.check import (
     Sizes,
     array_of,
     finite,
+    finite_number,
     floats,
     nothing,
     size_of,
@@ -50,6 +51,14 @@ _labels: dict[str, Check] = {
     "classes_": Check("an array of distinct labels", _any_labels),
     "y_fit_": Check("codes of the classes", _codes),
 }
+_smooth: dict[str, Check] = {
+    **ROWS,
+    "X_fit_": finite("n", "d"),
+    "weight_fit_": nothing | finite("n"),
+    "bandwidth_": finite_number,
+    "bandwidths_": finite("grid"),
+    "loo_errors_": floats("grid"),
+}
 _fitted = ("n_features_in_", "X_fit_")
 
 ESTIMATORS: dict[str, Kind] = {
@@ -61,5 +70,19 @@ ESTIMATORS: dict[str, Kind] = {
         "fenchel.models.neighbours.regressor",
         {**_votes, "y_fit_": finite("n") | finite("n", "targets")},
         (*_fitted, "y_fit_"),
+    ),
+    "NadarayaWatson": Kind(
+        "fenchel.models.neighbours.nadaraya_watson",
+        {**_smooth, "y_fit_": finite("n") | finite("n", "targets")},
+        (*_fitted, "y_fit_", "bandwidth_"),
+    ),
+    "NadarayaWatsonClassifier": Kind(
+        "fenchel.models.neighbours.nadaraya_watson",
+        {
+            **_smooth,
+            "classes_": Check("an array of distinct labels", _any_labels),
+            "y_fit_": Check("codes of the classes", _codes),
+        },
+        (*_fitted, "classes_", "y_fit_", "bandwidth_"),
     ),
 }

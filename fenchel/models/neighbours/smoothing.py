@@ -1,0 +1,232 @@
+"""What the estimators by local averages share: bandwidth, exact leave-one-out, far rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.arrays import is_sparse
+from fenchel.geometry.kernel import Gaussian, KernelFunction
+from fenchel.geometry.local_average import (
+    LocalLine,
+    LocalMoments,
+    LocalSums,
+    Weighting,
+    local_line,
+    power_of_two,
+)
+from fenchel.geometry.search.euclidean import EuclideanSearch
+from fenchel.geometry.search.search import without_own
+from fenchel.geometry.tiles import PairFold
+from fenchel.models.base import host_keep, is_remote, rows_in
+from fenchel.models.certified import SelfCertified
+from fenchel.models.neighbours.training_rows import TrainingRows
+
+Floats = NDArray[np.float64]
+# Rows whose distances tell the smallest bandwidth worth trying.
+SAMPLED = 1000
+
+SMOOTHING: dict[str, list[Any]] = {
+    "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"loo"})],
+    "bandwidths": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "kernel": [KernelFunction, None],
+    "far": [StrOptions({"nearest", "error"})],
+}
+
+
+class Smoothing(SelfCertified, BaseEstimator):
+    """Training rows that are averaged with the weights of a kernel."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SMOOTHING
+    bandwidth: Any
+    bandwidths: Any
+    kernel: KernelFunction | None
+    far: str
+    X_fit_: NDArray[Any]
+    y_fit_: Any
+    weight_fit_: Floats | None
+    bandwidth_: float
+
+    @property
+    @abstractmethod
+    def _values(self) -> Floats:
+        """What is averaged, (n, c)."""
+
+    @property
+    def _linear(self) -> bool:
+        return False
+
+    def _learn(self, training: TrainingRows) -> None:
+        """Keep the rows that have weight, and choose the bandwidth."""
+        s, rows, target = training.weight, training.rows, training.target
+        if s is not None and not (s > 0.0).all():
+            kept = np.flatnonzero(s > 0.0)
+            s, rows = s[kept], rows[kept]
+            target = None if target is None else target[kept]
+        self.X_fit_, self.y_fit_, self.weight_fit_ = rows, target, s
+        if not isinstance(self.bandwidth, str):
+            self.bandwidth_ = float(self.bandwidth)
+            for name in ("bandwidths_", "loo_errors_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
+            return
+        self.bandwidths_ = self._grid()
+        if self._mass < 2.0:
+            raise ValueError(
+                "bandwidth='loo' leaves one row out, and the rows (n_samples = "
+                f"{len(rows)}) have a total weight of {self._mass:g}: give a bandwidth"
+            )
+        self.loo_errors_ = self.leave_one_out(self.bandwidths_)
+        self.bandwidth_ = float(self.bandwidths_[int(np.argmin(self.loo_errors_))])
+
+    @property
+    def _mass(self) -> float:
+        s = self.weight_fit_
+        return float(len(self.X_fit_)) if s is None else float(s.sum())
+
+    @property
+    def _weight(self) -> Floats:
+        s = self.weight_fit_
+        return np.ones(len(self.X_fit_)) if s is None else s
+
+    def _grid(self) -> Floats:
+        """The bandwidths that are tried: as given, or so many from half the median distance to the
+        nearest other row up to twice the standard deviation of the rows, by equal ratios."""
+        if not isinstance(self.bandwidths, Integral):
+            grid = np.sort(np.asarray(self.bandwidths, np.float64).ravel())
+            if not len(grid) or not (np.isfinite(grid) & (grid > 0.0)).all():
+                raise ValueError(f"bandwidths must be positive and finite, got {self.bandwidths!r}")
+            return grid
+        rows = np.unique(self.X_fit_, axis=0)
+        if len(rows) < 2:
+            return np.ones(1)
+        some = np.arange(0, len(rows), max(1, len(rows) // SAMPLED))
+        near = EuclideanSearch(rows).nearest(rows[some], 2)[1][:, 1]
+        # Over a power of two, so that no square overflows.
+        unit = power_of_two(float(np.abs(rows).max()))
+        spread = unit * float(np.sqrt((rows.astype(np.float64) / unit).var(axis=0).sum()))
+        low = 0.5 * float(np.median(near))
+        return np.geomspace(low, max(2.0 * spread, low), int(self.bandwidths))
+
+    def _weighting(self, bandwidths: Floats, own: Floats | None = None) -> Weighting:
+        kernel = Gaussian(0.5) if self.kernel is None else self.kernel
+        return Weighting(kernel, bandwidths, own)
+
+    def _averages(self, weighting: Weighting) -> PairFold[tuple[Floats, Floats]]:
+        """The sums around rows, as a function of them."""
+        s, v = self._weight, self._values - self._centre
+        if self._linear:
+            unit = power_of_two(float(weighting.bandwidths.max()))
+            fold: Any = LocalMoments(weighting, v, s, unit)
+        else:
+            fold = LocalSums(weighting, np.column_stack([s, s[:, None] * v]))
+        return PairFold.of(self.X_fit_, fold, self.X_fit_.dtype, None)
+
+    @property
+    def _centre(self) -> Floats:
+        """The mean of the values, so that averages lose no digits to a common offset."""
+        s = self._weight
+        return np.asarray(s @ self._values / s.sum())
+
+    def _lines(self, sums: Floats, weighting: Weighting) -> LocalLine:
+        """Averages from their sums: constant, or linear, around each row."""
+        d, c = self.X_fit_.shape[1], self._values.shape[1]
+        if self._linear:
+            unit = power_of_two(float(weighting.bandwidths.max()))
+            return local_line(sums, d, c, unit)
+        total = sums[:, :, 0]
+        value = sums[:, :, 1:] / np.where(total > 0.0, total, 1.0)[:, :, None]
+        none = np.zeros((*total.shape, d))
+        return LocalLine(value, none, none, total)
+
+    def _left_out(self, bandwidths: Floats) -> Floats:
+        """The average of the other rows at each training row, (n, H, c); of the nearest where all
+        weights vanish."""
+        s = self._weight
+        weighting = self._weighting(bandwidths, np.maximum(s - 1.0, 0.0) / s)
+        top, sums = self._averages(weighting)(self.X_fit_)
+        found = self._lines(sums, weighting).value + self._centre
+        lost = ~np.isfinite(top)
+        if lost.any():
+            rows = np.flatnonzero(lost.any(axis=1))
+            found[lost] = np.repeat(self._nearest_others(rows), lost[rows].sum(axis=1), axis=0)
+        return found
+
+    def _nearest_others(self, rows: NDArray[np.int64]) -> Floats:
+        found = EuclideanSearch(self.X_fit_).nearest(self.X_fit_[rows], 2)
+        numbers, _ = without_own(*found, rows, self._weight[rows] > 1.0)
+        return self._values[numbers[:, 0]]
+
+    def leave_one_out(self, bandwidths: Any) -> Floats:
+        """The exact leave-one-out error for each bandwidth, in one pass over all pairs of rows:
+        the mean squared error of the average of the others, a row's error with its weight."""
+        check_is_fitted(self, "X_fit_")
+        grid = np.asarray(bandwidths, np.float64).reshape(-1)
+        if not len(grid) or not (np.isfinite(grid) & (grid > 0.0)).all():
+            raise ValueError(f"bandwidths must be positive and finite, got {bandwidths!r}")
+        errors = self._left_out(grid) - self._values[:, None, :]
+        s = self._weight
+        return np.asarray(s @ (errors * errors).mean(axis=2) / s.sum())
+
+    def _around(self, X: Any) -> Any:
+        """For each block of rows: the rows, log maxⱼ k (n,), and the averages, whose value is that
+        of the nearest row where all weights vanish."""
+        weighting = self._weighting(np.array([self.bandwidth_]))
+        average = self._averages(weighting)
+        start = 0
+        for block in rows_in(self, X, reset=False):
+            Q = block.X if is_sparse(block.X) else host_keep(block.X)
+            top, sums = average(Q)
+            lines = self._lines(sums, weighting)
+            value = lines.value[:, 0] + self._centre
+            lost = np.flatnonzero(~np.isfinite(top[:, 0]))
+            if len(lost):
+                self._say_far(start + int(lost[0]), len(lost))
+                numbers = EuclideanSearch(self.X_fit_).nearest(Q[lost], 1)[0]
+                value[lost] = self._values[numbers[:, 0]]
+            yield Q, top[:, 0], value, lines
+            start += len(value)
+
+    def _say_far(self, row: int, count: int) -> None:
+        where = (
+            f"the kernel is zero between row {row} and all training rows, and so for {count} rows: "
+            f"bandwidth {self.bandwidth_:.6g} is too small there"
+        )
+        if self.far == "error":
+            raise ValueError(f"{where}; raise the bandwidth, or take far='nearest'")
+        warn_outside(f"{where}; these rows take the value of the nearest one", UserWarning)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The leave-one-out error at `bandwidth_`: "exact", a definition. Computed when asked for,
+        unless bandwidth="loo" has found it."""
+        check_is_fitted(self)
+        known = vars(self).get("loo_errors_")
+        errors = self.leave_one_out(self.bandwidth_) if known is None else known
+        value = float(errors.min())
+        return Certificate(value, value, "exact")
+
+    def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """The mean error of the predictions for these rows, each with its weight: a definition, so
+        "exact". On the training rows it is the training error, in which each row has its own value
+        among those averaged."""
+        if y is None and not is_remote(X):
+            raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
+        value = self._risk(X, y, sample_weight)
+        return Certificate(value, value, "exact")
+
+    @abstractmethod
+    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """The mean error on some rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
