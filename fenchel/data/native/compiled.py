@@ -163,6 +163,52 @@ def _call_syrk_code(
 call_syrk: Any = intrinsic(_call_syrk_code)
 
 
+def _call_gemm_code(
+    typing_context: Any,
+    function: Any,
+    m: Any,
+    n: Any,
+    k: Any,
+    A: Any,
+    lda: Any,
+    B: Any,
+    ldb: Any,
+    C: Any,
+) -> Any:
+    """C = A B' by BLAS gemm: A (m, k) and B (n, k) in rows lda and ldb apart, C (m, n) in rows
+    side by side; float64."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, word, value = ir.IntType(8), ir.IntType(32), ir.DoubleType()
+
+        def held(x: Any, kind: Any) -> Any:
+            place = builder.alloca(kind)
+            builder.store(x, place)
+            return place
+
+        m, n, k, lda, ldb = (held(builder.trunc(args[i], word), word) for i in (1, 2, 3, 5, 7))
+        one, zero = held(value(1.0), value), held(value(0.0), value)
+        turned, plain = (held(byte(ord(x)), byte) for x in "TN")
+        kinds = [byte, byte, word, word, word, value, value, word, value, word, value, value, word]
+        kind = ir.FunctionType(ir.VoidType(), [x.as_pointer() for x in kinds])
+        a, b, c = (builder.inttoptr(args[i], value.as_pointer()) for i in (4, 6, 8))
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        # Columns for BLAS are rows here, so that it is asked for B A'.
+        builder.call(function, [turned, plain, n, m, k, one, b, ldb, a, lda, zero, c, n])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 9), code
+
+
+call_gemm: Any = intrinsic(_call_gemm_code)
+
+
+@lru_cache(maxsize=1)
+def matrix_product() -> int:
+    """The address of BLAS dgemm, from the table that scipy exports for compiled code."""
+    return int(get_cython_function_address("scipy.linalg.cython_blas", "dgemm"))
+
+
 @lru_cache(maxsize=2)
 def symmetric_product(dtype: str) -> int:
     """The address of BLAS syrk, from the table that scipy exports for compiled code."""

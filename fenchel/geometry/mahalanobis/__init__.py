@@ -1,0 +1,1 @@
+"""Squared distances of rows to several centres, each in a metric of its own."""
