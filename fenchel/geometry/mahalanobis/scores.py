@@ -65,9 +65,7 @@ class _QuadraticKernel(Kernel[Floats]):
         self.X, self.layout, self.scores = block.X, layout, scores
         self.n = block.n_rows
         K, height, d = scores.R.shape
-        parts = [
-            scores.R[:, i : i + STEP, i:].reshape(-1) for i in range(0, height, STEP) if d > i
-        ]
+        parts = [scores.R[:, i : i + STEP, i:].reshape(-1) for i in range(0, height, STEP) if d > i]
         self.packed = np.concatenate([np.zeros(0), *parts])
         self.out = np.empty((self.n, K))
         self.part = max(part_rows(8.0 * max(d, 1)), 512)

@@ -1,0 +1,1 @@
+"""Discriminants: Gaussian classes with a shared, an own or a regularised covariance; Fisher's."""

@@ -1,0 +1,191 @@
+"""What classifiers whose classes have covariances of their own share, once those are estimated."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.blocks import Blocks
+from fenchel.geometry.mahalanobis.scores import QuadraticScores
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.classes import check_two
+from fenchel.models.discriminant.class_sums import ClassSums, class_sums
+from fenchel.models.discriminant.classifier import GaussianClassifier
+from fenchel.models.discriminant.covariance import Root, oracle_share, root_of, shrunk_in_units
+from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
+from fenchel.models.discriminant.settings import priors_of
+from fenchel.models.fitted import coded_rows
+from fenchel.models.rank import RankDeficient
+
+Floats = NDArray[np.float64]
+
+
+class OwnCovariances(GaussianClassifier):
+    """Gaussian classes with a covariance each, from the moments of the classes."""
+
+    tol: float
+    priors: Any
+    store_covariance: bool
+
+    @abstractmethod
+    def _targets(self, sums: ClassSums, blocks: Blocks) -> Sequence[Floats]:
+        """The covariance that each class aims at, in the units of the sums."""
+
+    def _solve(self, sums: ClassSums, blocks: Blocks) -> None:
+        """Every fitted attribute, from the moments."""
+        self.priors_ = priors_of(self, sums.weight)
+        targets = self._targets(sums, blocks)
+        targets, ranks, shares, roots = self._full_rank(sums, targets, warn=True)
+        dtype = blocks.dtype
+        self.means_ = as_dtype(np.ldexp(sums.mean, sums.exponent), dtype)
+        self.ranks_, self.repairs_ = ranks, shares
+        outer = [root.rescaled(sums.exponent) for root in roots]
+        self._roots = np.array([root.R for root in outer])
+        self._log_dets = np.array([root.log_det for root in outer])
+        axes = [principal_axes(T, sums.exponent) for T in targets]
+        self.rotations_ = [as_dtype(V, dtype) for V, _ in axes]
+        self.scalings_ = [as_dtype(values, dtype) for _, values in axes]
+        vars(self).pop("covariance_", None)
+        if self.store_covariance:
+            both = sums.exponent + sums.exponent[:, None]
+            self.covariance_ = [as_dtype(np.ldexp(T, both), dtype) for T in targets]
+        self.moments_ = (sums.weight, sums.mean, sums.scatter, sums.exponent)
+        self.certificate_ = self._proof(sums, targets, roots)
+
+    def _full_rank(
+        self, sums: ClassSums, targets: Sequence[Floats], *, warn: bool
+    ) -> tuple[list[Floats], NDArray[np.int64], Floats, list[Root]]:
+        """The targets, those of less than full rank shrunk; their ranks before, the shares of
+        shrinkage and the roots after."""
+        K, d = sums.mean.shape
+        spread = np.sqrt(np.diagonal(sums.within) / sums.weight.sum())
+        whole = np.sqrt(sums.total_variance)
+        unit = np.where(spread > 0.0, spread, np.where(whole > 0.0, whole, 1.0))
+        found, roots = list(targets), []
+        ranks, shares = np.full(K, d), np.zeros(K)
+        for k, T in enumerate(targets):
+            if sums.weight[k] == 0.0:  # a class named to partial_fit of which no row was seen
+                roots.append(root_of(np.diag(unit**2), 0.0))
+                found[k] = np.diag(unit**2)
+                continue
+            root = root_of(T, self.tol)
+            if root.rank < d:
+                ranks[k] = root.rank
+                if root.rank == 0:
+                    raise ValueError(self._without_variance(sums, k))
+                C = T / unit / unit[:, None]
+                shares[k] = oracle_share(C, float(sums.weight[k]))
+                found[k] = shrunk_in_units(T, float(shares[k]), unit)
+                root = root_of(found[k], 0.0)
+            roots.append(root)
+        if warn and shares.any():
+            warn_outside(self._singular(sums, ranks, shares), RankDeficient)
+        return found, ranks, shares, roots
+
+    def _without_variance(self, sums: ClassSums, k: int) -> str:
+        label = self.classes_[k]
+        return (
+            f"y has only 1 sample in class {label}, or only rows that are all the same: its "
+            f"covariance is ill defined. Give the class more rows, or let the classes share a "
+            f"covariance: LinearDiscriminantAnalysis, RegularizedDiscriminantAnalysis(lam=...)"
+        )
+
+    def _singular(self, sums: ClassSums, ranks: NDArray[np.int64], shares: Floats) -> str:
+        d = sums.mean.shape[1]
+        said = [
+            f"class {self.classes_[k]!r} has a covariance of rank {ranks[k]} in {d} columns "
+            f"(weight {sums.weight[k]:.4g}), shrunk by {shares[k]:.2g}"
+            for k in np.flatnonzero(shares)
+        ]
+        more = f"; and {len(said) - 5} more classes" if len(said) > 5 else ""
+        return (
+            f"{'; '.join(said[:5])}{more}. Choose the shrinkage yourself, or let the classes share "
+            "a covariance"
+        )
+
+    def _densities(self) -> QuadraticScores:
+        means, d = np.asarray(host_keep(self.means_), np.float64), self.n_features_in_
+        with np.errstate(divide="ignore"):
+            offset = np.log(np.asarray(host_keep(self.priors_), np.float64))
+        offset = offset - 0.5 * (self._log_dets + d * np.log(2.0 * np.pi))
+        return QuadraticScores.of(means, self._roots, offset)
+
+    def _proof(
+        self, sums: ClassSums, targets: Sequence[Floats], best: Sequence[Root]
+    ) -> Certificate:
+        """Of the fitted parameters, on rows with these moments."""
+        down = -sums.exponent
+        roots = [
+            Root(R, float(log_det), len(R)).rescaled(down)
+            for R, log_det in zip(self._roots, self._log_dets, strict=True)
+        ]
+        means = np.ldexp(np.asarray(host_keep(self.means_), np.float64), down)
+        priors = np.asarray(host_keep(self.priors_), np.float64)
+        fitted = GaussianClassesFit.of(priors, means, roots, sums.mean)
+        free = self.priors is None
+        found = generative_certificate(sums.weight, targets, best, fitted, free)
+        return in_units(found, sums)
+
+    def _certificate(self, sums: ClassSums, blocks: Blocks) -> Certificate:
+        targets, _, _, best = self._full_rank(sums, self._targets(sums, blocks), warn=False)
+        return self._proof(sums, targets, best)
+
+
+def in_units(found: Certificate, sums: ClassSums) -> Certificate:
+    """The certificate for the columns as given: each density has the Jacobian 2^(-Σ exponent)."""
+    if not sums.exponent.any():
+        return found
+    shift = float(sums.weight.sum() * np.log(2.0) * sums.exponent.sum())
+    return replace(found, value=found.value + shift, bound=found.bound + shift)
+
+
+def further_sums(
+    estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, *, shared: bool
+) -> tuple[ClassSums, Blocks]:
+    """The moments of the rows seen before and of these together."""
+    name, first = type(estimator).__name__, "moments_" not in vars(estimator)
+    if first:
+        if classes is None:
+            raise ValueError(f"the first call to {name}.partial_fit must be given classes")
+        estimator.classes_ = np.unique(host_keep(classes))
+        check_two(estimator, estimator.classes_)
+        rows_in(estimator, X)
+    elif classes is not None and not np.array_equal(
+        estimator.classes_, np.unique(host_keep(classes))
+    ):
+        raise ValueError(
+            f"classes={np.unique(host_keep(classes)).tolist()} is not what the first call to "
+            f"{name}.partial_fit was given: {estimator.classes_.tolist()}"
+        )
+    blocks = coded_rows(estimator, X, y, sample_weight)
+    sums = class_sums(blocks, len(estimator.classes_), shared=shared)
+    if first:
+        return sums, blocks
+    before = ClassSums(*estimator.moments_)
+    if not np.array_equal(before.exponent, sums.exponent):
+        raise ValueError(
+            "the squares of these numbers leave the range of float64, or those of the rows before "
+            "did: scale the columns by powers of ten, or use fit on all rows"
+        )
+    return before + sums, blocks
+
+
+def as_dtype(values: Floats, dtype: Any) -> NDArray[Any]:
+    """In the precision of the rows, unless that has no range for it."""
+    with np.errstate(over="ignore", under="ignore"):
+        out = values.astype(dtype)
+    return out if np.isfinite(out).all() else values
+
+
+def principal_axes(T: Floats, exponent: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Axes (d, d) as columns and the variances along them, the largest first."""
+    top = int(exponent.max(initial=0))
+    values, V = np.linalg.eigh(np.ldexp(T, exponent + exponent[:, None] - 2 * top))
+    order = slice(None, None, -1)
+    return np.ascontiguousarray(V[:, order]), np.ldexp(np.maximum(values[order], 0.0), 2 * top)

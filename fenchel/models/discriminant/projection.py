@@ -1,0 +1,41 @@
+"""Rows projected onto discriminant axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import is_sparse, like
+from fenchel.data.blocks import Block
+from fenchel.data.design import Column
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.namespace import dispatches, on_device_of
+
+
+def projected(estimator: Any, X: Any, centre: Any, axes: Any) -> Any:
+    """(x - centre)' axes of each row, block by block, in X's precision; a tensor for a tensor."""
+    blocks = rows_in(estimator, X, reset=False)
+    A, c = np.asarray(host_keep(axes)), np.asarray(host_keep(centre))
+
+    def project(block: Block) -> Any:
+        rows = block.X
+        if is_sparse(rows):
+            return rows @ like(A, rows) - like(c @ A, rows)
+        return (rows - like(c, rows)) @ like(A, rows)
+
+    if is_torch_array(X):
+        return project(blocks.gather())
+    parts: list[NDArray[Any]] = blocks.reduce(lambda block: Column([host_keep(project(block))]))
+    out = np.concatenate(parts)
+    return on_device_of(out, X) if dispatches(X) else out
+
+
+def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The axes, columns of an array, with the largest entry of each positive."""
+    if not axes.size:
+        return axes
+    top = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    return axes * np.where(top < 0.0, -1.0, 1.0)
