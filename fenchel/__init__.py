@@ -65,6 +65,8 @@ _ROOMS = {
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     # discriminants
+    "fenchel.models.discriminant.linear": ("LinearDiscriminantAnalysis",),
+    "fenchel.models.discriminant.quadratic": ("QuadraticDiscriminantAnalysis",),
     # neighbours and local averages
     "fenchel.models.neighbours.nearest": (
         "NearestNeighbors",

@@ -4,4 +4,12 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-ESTIMATORS: list[BaseEstimator] = []
+from fenchel import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+ESTIMATORS: list[BaseEstimator] = [
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto", store_covariance=True),
+    QuadraticDiscriminantAnalysis(),
+    QuadraticDiscriminantAnalysis(reg_param=0.1, store_covariance=True),
+    QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+]

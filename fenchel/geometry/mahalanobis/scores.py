@@ -52,8 +52,7 @@ class QuadraticScores(Statistic[Floats]):
 
 def triangular(root: Floats) -> Floats:
     """The R (min(q, d), d), zero left of its diagonal, with R'R = root' root."""
-    found: Floats = np.linalg.qr(root, mode="r")
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(np.asarray(np.linalg.qr(root, mode="r"), np.float64))
 
 
 class _QuadraticKernel(Kernel[Floats]):

@@ -72,8 +72,9 @@ def class_coded(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[NDArray[An
         return classes, blocks
 
     def code(block: Block) -> Block:
-        y = block.y > 0  # type: ignore[operator]
-        codes = y.astype(np.int64) if isinstance(y, np.ndarray) else y.long()
+        second: Any = block.y
+        second = second > 0
+        codes = second.astype(np.int64) if isinstance(second, np.ndarray) else second.long()
         return Block(block.start, block.X, codes, block.weight)
 
     return classes, blocks.map(code)

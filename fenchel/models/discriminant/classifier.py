@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.data.arrays import logsumexp
+from fenchel.data.arrays import host, logsumexp
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.design import Column
 from fenchel.data.statistic import Statistic, kernel_of, on_block
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 def each_row(blocks: Blocks, stat: Statistic[Floats]) -> Floats:
     """A statistic whose value has one line for each row of a block, of all rows."""
     if isinstance(blocks, InMemory) and kernel_of(stat, blocks.whole) is not None:
-        return blocks.reduce(stat)  # type: ignore[no-any-return]
+        return blocks.reduce(stat)
 
     def lines(block: Block) -> Column:
         return Column([on_block(stat, block)])
@@ -71,9 +71,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> Any:
         """The class of the largest posterior probability, the first of those that tie."""
-        from fenchel.data.arrays import host
-
-        labels = self.classes_[host(self._joint(X)).argmax(axis=1)]
+        codes = host(self._joint(X)).argmax(axis=1)
+        labels = self.classes_[codes]
         numeric = labels.dtype.kind in "fiub"
         return on_device_of(labels, X) if numeric and dispatches(X) else labels
 

@@ -92,7 +92,7 @@ def ledoit_wolf_shares(
         Z = (X - like(mean[codes], X)) / like(unit[codes], X)
         square = host((Z * Z).sum(1)) ** 2
         s = square if block.weight is None else square * host(block.weight)
-        return np.bincount(codes, s, minlength=len(weight))
+        return np.bincount(codes, s, minlength=len(weight)).astype(np.float64)
 
     power = blocks.reduce(fourth)
     d, shares = mean.shape[1], np.zeros(len(weight))

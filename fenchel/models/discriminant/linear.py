@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, warn_outside
@@ -21,10 +22,16 @@ from fenchel.models.discriminant.bayes_error import BayesError, of_two_planes
 from fenchel.models.discriminant.class_sums import ClassSums, class_coded, class_sums
 from fenchel.models.discriminant.classifier import GaussianClassifier
 from fenchel.models.discriminant.covariance import Root, root_of
-from fenchel.models.discriminant.own_covariances import as_dtype, further_sums, in_units
+from fenchel.models.discriminant.own_covariances import (
+    as_dtype,
+    forget,
+    further_sums,
+    in_units,
+    squared_units,
+)
 from fenchel.models.discriminant.projection import projected, upright
 from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
-from fenchel.models.discriminant.settings import check_shrinkage, priors_of
+from fenchel.models.discriminant.settings import check_shrinkage, priors_of, takes_parts
 from fenchel.models.discriminant.shared_covariance import shared_target
 from fenchel.models.fitted import coded_rows
 from fenchel.models.namespace import fit_method
@@ -135,29 +142,20 @@ class LinearDiscriminantAnalysis(
         check_shrinkage(self)
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         self._check_components()
-        sums = class_sums(blocks, len(self.classes_), shared=not self._needs_own)
+        sums = class_sums(blocks, len(self.classes_), shared=takes_parts(self))
         self._solve(sums, blocks)
         return self
 
+    @available_if(takes_parts)
     @fit_method
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> LinearDiscriminantAnalysis:
         """Add rows to those fitted so far; the first call names all classes."""
-        if self._needs_own:
-            raise ValueError(
-                "shrinkage='auto' and covariance_estimator need all rows at once: give "
-                "partial_fit a number for shrinkage, or use fit"
-            )
         sums, blocks = further_sums(self, X, y, classes, sample_weight, shared=True)
         self._check_components()
         self._solve(sums, blocks)
         return self
-
-    @property
-    def _needs_own(self) -> bool:
-        """Whether each class is estimated by itself."""
-        return self.shrinkage == "auto" or self.covariance_estimator is not None
 
     def _check_components(self) -> None:
         most = min(len(self.classes_) - 1, self.n_features_in_)
@@ -216,10 +214,9 @@ class LinearDiscriminantAnalysis(
         self.xbar_ = as_dtype(xbar, dtype)
         self.means_ = as_dtype(np.ldexp(means, exponent), dtype)
         self.rank_, self._root, self._log_det = root.rank, outer.R, outer.log_det
-        vars(self).pop("covariance_", None)
+        forget(self, "covariance_", "moments_")
         if self.store_covariance:
-            self.covariance_ = as_dtype(np.ldexp(T, exponent + exponent[:, None]), dtype)
-        vars(self).pop("moments_", None)
+            self.covariance_ = as_dtype(squared_units(T, sums), dtype)
         if len(sums.scatter) == 1:
             self.moments_ = (sums.weight, sums.mean, sums.scatter, exponent)
         self.certificate_ = self._proof(sums, T, root)
@@ -268,7 +265,7 @@ class LinearDiscriminantAnalysis(
         any have; with shrinkage, that of the covariance aimed at."""
         check_is_fitted(self)
         blocks = coded_rows(self, X, y, sample_weight)
-        sums = class_sums(blocks, len(self.classes_), shared=not self._needs_own)
+        sums = class_sums(blocks, len(self.classes_), shared=takes_parts(self))
         T = shared_target(self, sums, blocks)
         return self._proof(sums, T, root_of(T, self.tol))
 

@@ -51,10 +51,9 @@ class OwnCovariances(GaussianClassifier):
         axes = [principal_axes(T, sums.exponent) for T in targets]
         self.rotations_ = [as_dtype(V, dtype) for V, _ in axes]
         self.scalings_ = [as_dtype(values, dtype) for _, values in axes]
-        vars(self).pop("covariance_", None)
+        forget(self, "covariance_")
         if self.store_covariance:
-            both = sums.exponent + sums.exponent[:, None]
-            self.covariance_ = [as_dtype(np.ldexp(T, both), dtype) for T in targets]
+            self.covariance_ = [as_dtype(squared_units(T, sums), dtype) for T in targets]
         self.moments_ = (sums.weight, sums.mean, sums.scatter, sums.exponent)
         self.certificate_ = self._proof(sums, targets, roots)
 
@@ -78,9 +77,13 @@ class OwnCovariances(GaussianClassifier):
             if root.rank < d:
                 ranks[k] = root.rank
                 if root.rank == 0:
-                    raise ValueError(self._without_variance(sums, k))
+                    # Equal rows tell nothing of a covariance: it is that of the other classes.
+                    if sums.weight[k] <= 1.0 or not spread.any():
+                        raise ValueError(self._without_variance(k))
+                    T = sums.within / sums.weight.sum()
                 C = T / unit / unit[:, None]
-                shares[k] = oracle_share(C, float(sums.weight[k]))
+                rows = sums.weight[k] if root.rank else sums.weight.sum()
+                shares[k] = oracle_share(C, float(rows))
                 found[k] = shrunk_in_units(T, float(shares[k]), unit)
                 root = root_of(found[k], 0.0)
             roots.append(root)
@@ -88,19 +91,20 @@ class OwnCovariances(GaussianClassifier):
             warn_outside(self._singular(sums, ranks, shares), RankDeficient)
         return found, ranks, shares, roots
 
-    def _without_variance(self, sums: ClassSums, k: int) -> str:
-        label = self.classes_[k]
+    def _without_variance(self, k: int) -> str:
+        label = self.classes_.tolist()[k]
         return (
-            f"y has only 1 sample in class {label}, or only rows that are all the same: its "
+            f"y has only 1 sample in class {label}, or in no class two rows that differ: the "
             f"covariance is ill defined. Give the class more rows, or let the classes share a "
             f"covariance: LinearDiscriminantAnalysis, RegularizedDiscriminantAnalysis(lam=...)"
         )
 
     def _singular(self, sums: ClassSums, ranks: NDArray[np.int64], shares: Floats) -> str:
-        d = sums.mean.shape[1]
+        d, labels = sums.mean.shape[1], self.classes_.tolist()
         said = [
-            f"class {self.classes_[k]!r} has a covariance of rank {ranks[k]} in {d} columns "
-            f"(weight {sums.weight[k]:.4g}), shrunk by {shares[k]:.2g}"
+            f"class {labels[k]!r} has a covariance of rank {ranks[k]} in {d} columns "
+            f"(weight {sums.weight[k]:.4g}), "
+            + (f"shrunk by {shares[k]:.2g}" if ranks[k] else "replaced by that within all classes")
             for k in np.flatnonzero(shares)
         ]
         more = f"; and {len(said) - 5} more classes" if len(said) > 5 else ""
@@ -176,6 +180,19 @@ def further_sums(
     return before + sums, blocks
 
 
+def squared_units(T: Floats, sums: ClassSums) -> Floats:
+    """A covariance in the units of the columns as given; infinite where float64 ends."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(T, sums.exponent + sums.exponent[:, None])
+
+
+def forget(estimator: Any, *names: str) -> None:
+    """Removes what an earlier fit in other settings may have set."""
+    for name in names:
+        if name in vars(estimator):
+            delattr(estimator, name)
+
+
 def as_dtype(values: Floats, dtype: Any) -> NDArray[Any]:
     """In the precision of the rows, unless that has no range for it."""
     with np.errstate(over="ignore", under="ignore"):
@@ -186,6 +203,8 @@ def as_dtype(values: Floats, dtype: Any) -> NDArray[Any]:
 def principal_axes(T: Floats, exponent: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Axes (d, d) as columns and the variances along them, the largest first."""
     top = int(exponent.max(initial=0))
-    values, V = np.linalg.eigh(np.ldexp(T, exponent + exponent[:, None] - 2 * top))
     order = slice(None, None, -1)
-    return np.ascontiguousarray(V[:, order]), np.ldexp(np.maximum(values[order], 0.0), 2 * top)
+    with np.errstate(over="ignore", under="ignore"):
+        values, V = np.linalg.eigh(np.ldexp(T, exponent + exponent[:, None] - 2 * top))
+        variances = np.ldexp(np.maximum(values[order], 0.0), 2 * top)
+    return np.ascontiguousarray(V[:, order]), variances

@@ -73,4 +73,6 @@ def generative_certificate(
         size += W * (abs(own.log_det) + own.rank + abs(np.log(max(prior, EPS)))) / 2.0
     value = float(value)
     # A sum of this size is known to rounding, which must not put the bound above the value.
-    return Certificate(value, min(float(bound), value), "exact", floor=d * EPS * size, scale=size)
+    return Certificate(
+        value, min(float(bound), value), "exact", floor=float(d * EPS * size), scale=float(size)
+    )

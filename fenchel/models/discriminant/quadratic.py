@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -17,7 +18,7 @@ from fenchel.models.certified import SelfCertified
 from fenchel.models.discriminant.class_sums import ClassSums, class_coded, class_sums, scaled
 from fenchel.models.discriminant.covariance import ledoit_wolf_shares, shrunk_in_units
 from fenchel.models.discriminant.own_covariances import OwnCovariances, further_sums
-from fenchel.models.discriminant.settings import check_shrinkage, own_estimates
+from fenchel.models.discriminant.settings import check_shrinkage, own_estimates, takes_parts
 from fenchel.models.discriminant.shared_covariance import unit_of_identity
 from fenchel.models.fitted import coded_rows
 from fenchel.models.namespace import fit_method
@@ -126,13 +127,13 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
         self._solve(sums, blocks)
         return self
 
+    @available_if(takes_parts)
     @fit_method
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> QuadraticDiscriminantAnalysis:
         """Add rows to those fitted so far; the first call names all classes."""
         check_shrinkage(self)
-        self._refuse_more_passes()
         sums, blocks = further_sums(self, X, y, classes, sample_weight, shared=False)
         self._solve(sums, blocks)
         return self
@@ -155,13 +156,6 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
                 1.0, -2 * sums.exponent
             )
         return list(S)
-
-    def _refuse_more_passes(self) -> None:
-        if self.shrinkage == "auto" or self.covariance_estimator is not None:
-            raise ValueError(
-                "shrinkage='auto' and covariance_estimator need all rows at once: give "
-                "partial_fit a number for shrinkage, or use fit"
-            )
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The negative log-likelihood of the fitted parameters on these rows, and the least that

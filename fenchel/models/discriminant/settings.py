@@ -32,7 +32,7 @@ def priors_of(estimator: Any, weight: Floats) -> Floats:
         k = int(bad[0])
         raise ValueError(
             f"priors must be non-negative and finite, but that of class "
-            f"{estimator.classes_[k]!r} is {priors[k]}"
+            f"{estimator.classes_.tolist()[k]!r} is {priors[k]}"
         )
     total = float(priors.sum())
     if total <= 0.0:
@@ -40,6 +40,12 @@ def priors_of(estimator: Any, weight: Floats) -> Floats:
     if abs(total - 1.0) > 1e-5:
         warn_outside("The priors do not sum to 1. Renormalizing", UserWarning)
     return priors / total
+
+
+def takes_parts(estimator: Any) -> bool:
+    """Whether the moments of the classes tell everything; Ledoit and Wolf's choice and the user's
+    own estimators look at all rows again."""
+    return estimator.shrinkage != "auto" and estimator.covariance_estimator is None
 
 
 def check_shrinkage(estimator: Any) -> None:
@@ -59,7 +65,7 @@ def own_estimates(estimator: Any, sums: ClassSums, blocks: Blocks) -> Floats:
     codes = host(whole.y)
     if whole.weight is not None:
         codes = np.where(host(whole.weight) > 0.0, codes, -1)
-    labels = enumerate(estimator.classes_)
+    labels = enumerate(estimator.classes_.tolist())
     return np.array([_estimated(estimator, X[codes == k], label) for k, label in labels])
 
 

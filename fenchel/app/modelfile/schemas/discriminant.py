@@ -2,6 +2,78 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.schema import Kind
+from typing import Any
 
-ESTIMATORS: dict[str, Kind] = {}
+import numpy as np
+
+from fenchel.app.modelfile.check import (
+    Check,
+    Sizes,
+    array_of,
+    count,
+    finite,
+    finite_number,
+    floats,
+    of_class,
+    tuple_of,
+)
+from fenchel.app.modelfile.schema import CLASSES, Kind
+
+
+def _moments(value: Any, sizes: Sizes) -> bool:
+    """Weight (K,), mean (K, d), scatter (1 or K, d, d) and exponent (d,) of the classes."""
+    if type(value) is not tuple or len(value) != 4:
+        return False
+    if not all(isinstance(part, np.ndarray) for part in value):
+        return False
+    weight, mean, scatter, exponent = value
+    right = finite("K").test(weight, sizes) and finite("K", "d").test(mean, sizes)
+    return (
+        right
+        and array_of("i", "d").test(exponent, sizes)
+        and finite(None, "d", "d").test(scatter, sizes)
+        and len(scatter) in (1, sizes.get("K"))
+    )
+
+
+_moments_of_classes = Check("the moments of the classes", _moments)
+_gaussian: dict[str, Check] = {
+    **CLASSES,
+    "priors_": finite("K"),
+    "means_": finite("K", "d"),
+    "moments_": _moments_of_classes,
+    "certificate_": of_class("Certificate"),
+}
+_own: dict[str, Check] = {
+    **_gaussian,
+    "covariance_": tuple_of(floats("d", "d"), "K", list),
+    "rotations_": tuple_of(floats("d", None), "K", list),
+    "scalings_": tuple_of(floats(None), "K", list),
+    "ranks_": array_of("i", "K"),
+    "repairs_": finite("K"),
+    "_roots": finite("K", "d", "d"),
+    "_log_dets": finite("K"),
+}
+_plain = ("n_features_in_", "classes_", "priors_", "means_")
+
+ESTIMATORS: dict[str, Kind] = {
+    "LinearDiscriminantAnalysis": Kind(
+        "fenchel.models.discriminant.linear",
+        {
+            **_gaussian,
+            "coef_": finite("planes", "d"),
+            "intercept_": floats("planes"),
+            "covariance_": floats("d", "d"),
+            "explained_variance_ratio_": finite(None),
+            "scalings_": finite("d", None),
+            "xbar_": finite("d"),
+            "rank_": count,
+            "_root": finite(None, "d"),
+            "_log_det": finite_number,
+        },
+        (*_plain, "coef_", "intercept_", "scalings_", "xbar_", "_root", "_log_det"),
+    ),
+    "QuadraticDiscriminantAnalysis": Kind(
+        "fenchel.models.discriminant.quadratic", _own, (*_plain, "_roots", "_log_dets")
+    ),
+}
