@@ -58,6 +58,7 @@ _ROOMS = {
     "fenchel.models.online": ("NotSeparable", "Perceptron"),
     "fenchel.models.adaline": ("Adaline", "Diverged"),
     "fenchel.models.erm": ("ERMClassifier", "ERMRegressor"),
+    "fenchel.models.kernel.svc": ("SVC",),
     "fenchel.models.svm": ("LinearSVC", "LinearSVR"),
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
     # clusters

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, final
 
@@ -56,6 +56,16 @@ class Kernel(Protocol):
         """k(aᵢ, aᵢ) in float64."""
 
 
+RowMaker = Callable[[slice], NDArray[Any]]
+
+
+class SingleRows(Protocol):
+    """Rows of a kernel matrix made in float32."""
+
+    def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
+        """What gives the rows with these numbers, a slice of columns at a time."""
+
+
 def tiles(n: int, m: int, height: int, width: int) -> Iterator[tuple[slice, slice]]:
     """The tiles of an n x m matrix, row by row of tiles, each from left to right."""
     for row in range(0, n, height):
@@ -93,6 +103,15 @@ class KernelExpansion(Design):
     @abstractmethod
     def diagonal(self) -> Floats:
         """The diagonal of K."""
+
+    @abstractmethod
+    def held(self) -> Floats | None:
+        """K where it is kept."""
+
+    @abstractmethod
+    def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
+        """What gives the rows of K with these numbers, a slice of columns at a time; single: in
+        float32, roughly, where that is faster."""
 
     @cached_property
     def _memo(self) -> dict[str, Any]:
@@ -197,6 +216,13 @@ class GramDesign(KernelExpansion):
     def diagonal(self) -> Floats:
         return np.diagonal(self.K).copy()
 
+    def held(self) -> Floats | None:
+        return self.K
+
+    def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
+        rows = self.K[numbers]
+        return lambda part: rows[:, part]
+
 
 @final
 @dataclass(frozen=True)
@@ -205,11 +231,13 @@ class KernelDesign(KernelExpansion):
 
     memory_budget: the bytes that K, 8 n² of them, may take; None: half of what is free when it is
     first needed. Beyond it each product makes K anew, tile by tile: `storage` says which.
+    single: makes rows of K in float32, for solvers that correct what it rounds.
     """
 
     kernel: Kernel
     blocks: Blocks
     memory_budget: float | None = None
+    single: SingleRows | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.kernel.is_psd:
@@ -256,7 +284,7 @@ class KernelDesign(KernelExpansion):
 
     def with_dual(self, theta: Floats) -> KernelDesign:
         whole = replace(self._whole, aux={"dual": theta})
-        new = KernelDesign(self.kernel, InMemory(whole, None), self.memory_budget)
+        new = KernelDesign(self.kernel, InMemory(whole, None), self.memory_budget, self.single)
         # What is known of K does not depend on the target.
         new.__dict__["_matrix"] = self._matrix
         new._memo["products"] = self._memo["products"]
@@ -266,6 +294,9 @@ class KernelDesign(KernelExpansion):
         if self._matrix is not None:
             return np.asarray(self._matrix @ v)
         rows = self._whole.X
+        if v.ndim == 1:  # a support is all that an expansion with corners in its loss needs
+            support = np.flatnonzero(v)
+            return kernel_product(self.kernel, rows, rows[support], v[support])
         return kernel_product(self.kernel, rows, rows, v)
 
     def columns(self, numbers: NDArray[np.int64]) -> Floats:
@@ -286,6 +317,16 @@ class KernelDesign(KernelExpansion):
 
     def diagonal(self) -> Floats:
         return self.kernel.diagonal(self._whole.X)
+
+    def held(self) -> Floats | None:
+        return self._matrix
+
+    def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
+        if single and self.single is not None:
+            return self.single.maker(numbers)
+        rows = self._whole.X
+        points = rows[numbers]
+        return lambda part: self.kernel.tile(points, rows[part])
 
 
 def _on_threads(work: Callable[[slice], None], n: int) -> None:

@@ -159,7 +159,7 @@ def class_weighted(blocks: Blocks, classes: NDArray[Any], class_weight: Any) -> 
         s = None if block.weight is None else host(block.weight)
         return Totals(np.bincount(codes_of(block), s, minlength=len(classes)))
 
-    each = _each(class_weight, classes, blocks.reduce(count)[0])
+    each = class_factors(class_weight, classes, blocks.reduce(count)[0])
 
     def weigh(block: Block) -> Block:
         s = each[codes_of(block)]
@@ -199,7 +199,9 @@ def check_two(estimator: Any, classes: NDArray[Any]) -> None:
         )
 
 
-def _each(class_weight: Any, classes: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.float64]:
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], counts: NDArray[Any]
+) -> NDArray[np.float64]:
     """The weight of each class: as given, or Σs / (K sₖ) for "balanced"."""
     if class_weight == "balanced":
         return counts.sum() / (len(classes) * counts)

@@ -52,15 +52,17 @@ def certify_kernel(model: Any, whole: Block) -> Certificate:
     for first, second, positive, coef, b in _pairs(model, codes, support):
         rows_here = np.flatnonzero(((codes == first) | (codes == second)) & (s > 0.0))
         y = np.where(codes == positive, 1.0, -1.0)
-        one = _pair(model.C, kernel, rows_here, coef, b, y, s)
+        one = certify_machine(model.C, kernel, rows_here, coef, b, y, s)
         total = one if total is None else total + one
     assert total is not None
     return total
 
 
-def _pair(
+def certify_machine(
     C: float, kernel: Kernel, rows: Any, coef: Floats, b: float, y: Floats, s: Floats
 ) -> Certificate:
+    """The certificate of one machine: rows, those of its classes that have weight; coef, y and s of
+    all rows."""
     support = rows[coef[rows] != 0.0]
     _check_memory(len(support), "the kernel among support vectors")
     c, weight = coef[support], s[support]

@@ -1,0 +1,1 @@
+"""Kernel machines: any loss over functions in the span of a kernel."""

@@ -1,0 +1,99 @@
+"""Support vector machines by their dual: one problem, its solver, and what a fit says of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.loss import Bent
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.named_kernel import GAMMAS, NAMES
+from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.progress import watch
+from fenchel.solve.decomposition.block_smo import BlockSMO
+from fenchel.solve.minimise import minimise
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+STEPS = 1000  # each of up to two hundred turns of a block
+
+SHARED: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(NAMES)), KernelFunction, callable],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions(set(GAMMAS))],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "shrinking": ["boolean"],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+    "verbose": ["verbose"],
+    "max_iter": [Interval(Integral, -1, None, closed="left")],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DualFit:
+    """An expansion Σ βᵢ k(xᵢ, ·) + b.
+
+    certificate: on C Σ s l + ‖f‖²/2; history: one certificate a step, on the same.
+    """
+
+    beta: Floats = field(repr=False)
+    b: float
+    certificate: Certificate
+    history: tuple[Certificate, ...] = field(repr=False)
+    pairs: int
+    converged: bool
+
+
+def fit_dual(
+    estimator: Any,
+    gram: GramRows,
+    loss: Bent,
+    C: float,
+    y: Floats,
+    s: Floats | None,
+    members: Numbers | None = None,
+    start: Floats | None = None,
+) -> DualFit:
+    """min over f and b of C Σ sᵢ l(yᵢ, f(xᵢ) + b) + ‖f‖²/2 over the members."""
+    design = gram.design(y, s, members)
+    factor = C * design.weight
+    solver = BlockSMO(
+        goal=float(estimator.tol),
+        measure="kkt",
+        memory=float(estimator.cache_size) * 2**20,
+        max_pairs=math.inf if estimator.max_iter < 0 else float(estimator.max_iter),
+        convex=gram.convex,
+    )
+    with watch(estimator.verbose, estimator.tol) as show:
+        found = minimise(
+            Problem(loss, L2(1.0 / factor), design, True),
+            solver,
+            tol=float(estimator.tol),
+            max_steps=STEPS,
+            start=None if start is None else (start, 0.0),
+            callback=lambda step, point, certificate: bool(show(step, point, certificate)),
+            proof=gram.convex,
+        )
+    proof = found.certificate
+    if not gram.convex:  # the loop certifies nothing without convexity: what the solver states
+        stated = solver.prove(Problem(loss, L2(1.0 / factor), design, True), found.state)
+        proof = replace(stated, steps=proof.steps, seconds=proof.seconds)
+    beta, b = found.point
+    return DualFit(
+        beta,
+        float(b),
+        proof.scaled(factor),
+        tuple(one.scaled(factor) for one in found.history),
+        found.state.memory.pairs,
+        found.converged,
+    )

@@ -1,0 +1,67 @@
+"""Scores of a fitted expansion: Σⱼ cⱼ k(x, xⱼ) + b for new rows, by tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.data.arrays import is_sparse
+from fenchel.data.kernel_design import kernel_product
+from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.named_kernel import GivenColumns
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.kernel.gram_rows import GramRows
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+class SupportExpansion(BaseEstimator):
+    """An estimator whose scores are sums over support vectors."""
+
+    kernel: Any
+    kernel_: KernelFunction
+    support_: NDArray[np.int32]
+    support_vectors_: Any
+    dual_coef_: Floats
+    intercept_: Floats
+
+    def _keep(self, gram: GramRows, X: Any, support: Numbers) -> None:
+        """What scores need; of a Gram matrix the numbers of its columns."""
+        self.kernel_ = gram.outside
+        self.support_ = support.astype(np.int32)
+        given = isinstance(gram.outside, GivenColumns)
+        rows = X if is_sparse(X) else host_keep(X)
+        self.support_vectors_ = rows[:0] if given else rows[support]
+
+    def _scores(self, X: Any, coef: Floats) -> Floats:
+        """Σⱼ cⱼ k(x, xⱼ) for each column of coef, in float64."""
+        check_is_fitted(self)
+        blocks = rows_in(self, X, reset=False)
+        points = self.support_vectors_
+        if isinstance(self.kernel_, GivenColumns):
+            points = np.asarray(self.support_, np.int64)[:, None]
+        parts = []
+        for block in [blocks.gather()] if blocks.local else blocks:
+            rows = block.X if is_sparse(block.X) else host_keep(block.X)
+            parts.append(kernel_product(self.kernel_, rows, points, coef))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _plane(self, coef: Floats) -> Floats:
+        """w of a linear kernel for each column of coef."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        found = coef.T @ self.support_vectors_
+        return np.asarray(found.toarray() if is_sparse(found) else found)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not callable(self.kernel) or isinstance(
+            self.kernel, KernelFunction
+        )
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

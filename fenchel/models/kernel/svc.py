@@ -1,0 +1,270 @@
+"""Support vector classification with kernels."""
+
+from __future__ import annotations
+
+from functools import reduce
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.margin import Hinge
+from fenchel.data.arrays import host, is_sparse
+from fenchel.models.base import host_keep
+from fenchel.models.certified import SelfCertified
+from fenchel.models.classes import class_factors, class_rows
+from fenchel.models.fitted import coded_rows
+from fenchel.models.kernel.dual_fit import SHARED, DualFit, fit_dual
+from fenchel.models.kernel.expanded import SupportExpansion
+from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.machines import (
+    Machine,
+    class_scores,
+    machines_of,
+    packed,
+    unpacked,
+    votes,
+)
+from fenchel.models.namespace import fit_method
+from fenchel.models.support import certify_machine
+
+Floats = NDArray[np.float64]
+
+
+class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
+    """Support vector machine: min over f, b of C Σ sᵢ max(0, 1 - yᵢ(f(xᵢ) + b)) + ‖f‖²/2.
+
+    f lies in the kernel's space, so f = Σ βᵢ k(xᵢ, ·) with 0 ≤ yᵢβᵢ ≤ C sᵢ; Σ βᵢ = 0, as b is free.
+    The dual is solved by sequential minimal optimisation in blocks, with rows of the kernel matrix
+    made by products in float32; value, bound and conditions of optimality at the end are computed
+    in float64. Of K > 2 classes there is one machine a pair, or one a class against the rest.
+
+    Parameters
+    ----------
+    C : float, default 1
+        Weight of the losses, positive.
+    kernel : str, kernel or function, default "rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a kernel such as
+        ``fenchel.kernels.Gaussian(0.5)``, or a function of two tables that gives the matrix of all
+        pairs. One that is not positive semi-definite, such as "sigmoid", is fitted with a warning;
+        the certificate then states no bound.
+    degree, gamma, coef0 :
+        Of the kernels with these names; gamma "scale", "auto", "median" or a positive number.
+    shrinking : bool
+        Ignored: a working set of the worst rows is what shrinking is for.
+    probability : bool, default False
+        Whether to fit `predict_proba`: logistic curves of scores of rows that were left out.
+    tol : float, default 1e-3
+        By how much the conditions of optimality may be missed, in units of the score, as in
+        scikit-learn; `certificate_.residual` is what was reached, `certificate_.relative_gap` what
+        it proves. Tables up to some 250 rows are solved to rounding.
+    cache_size : float, default 200
+        Megabytes for rows of the kernel matrix.
+    class_weight : dict, "balanced" or None
+    verbose : int
+        1 shows the gap while fitting.
+    max_iter : int, default -1
+        Steps of two coefficients at most; -1: no limit.
+    decision_function_shape : "ovr" or "ovo"
+        Scores of each class, or of each pair; of no effect for two classes.
+    break_ties : bool
+        Whether `predict` breaks ties of votes by the scores.
+    random_state : ignored, nothing is random
+    multi_class : "ovo" or "ovr"
+        How more than two classes are fitted; "ovr" sets each class against the rest.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_ :
+        as in scikit-learn; of "precomputed", support_vectors_ is empty. For multi_class="ovr"
+        dual_coef_ and intercept_ have a row for each class.
+    coef_ : array, of a linear kernel
+    fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_ : Certificate
+        On the objective above, summed over the machines, which `certificates_` has one by one; its
+        residual is the largest of theirs.
+    converged_ : bool
+    history_ : tuple of Certificate
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from fenchel import SVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SVC().fit(StandardScaler().fit_transform(X), y)
+    >>> model.certificate_.residual <= 1e-3, model.certificate_.relative_gap <= 1e-3
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SHARED,
+        "C": [Interval(Real, 0, None, closed="right")],
+        "probability": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: int | bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        multi_class: str = "ovo",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
+        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        self.classes_, blocks = class_rows(self, X, y, sample_weight, None)
+        K = len(self.classes_)
+        whole = blocks.gather()
+        target = host(whole.y)
+        codes = (target > 0 if K == 2 else target).astype(np.int64)
+        s = np.ones(len(codes)) if whole.weight is None else host(whole.weight)
+        self.class_weight_ = np.ones(K)
+        if self.class_weight is not None:
+            counts = np.bincount(codes, s, minlength=K)
+            self.class_weight_ = class_factors(self.class_weight, self.classes_, counts)
+        gram = gram_rows(self, blocks)
+        fits, machines = [], machines_of(K, self.multi_class)
+        for machine in machines:
+            members = machine.members(codes)
+            here = None if len(members) == len(codes) else members
+            y_here = machine.targets(codes[members])
+            s_here = (s * self.class_weight_[codes])[members]
+            fits.append(fit_dual(self, gram, Hinge(), float(self.C), y_here, s_here, here))
+        betas = [_spread(m, f, codes) for m, f in zip(machines, fits, strict=True)]
+        used = np.any([beta != 0.0 for beta in betas], axis=0)
+        support = np.flatnonzero(used)
+        support = support[np.argsort(codes[support], kind="stable")]
+        self._keep(gram, whole.X, support)
+        self._codes = codes[support]
+        self.n_support_ = np.bincount(self._codes, minlength=K).astype(np.int32)
+        self.dual_coef_ = packed(machines, [beta[support] for beta in betas], self._codes, K)
+        self.intercept_ = np.array([one.b for one in fits])
+        self.shape_fit_ = (blocks.n_rows, blocks.n_cols)
+        self.certificates_ = tuple(one.certificate for one in fits)
+        self.certificate_ = reduce(Certificate.__add__, self.certificates_)
+        self.history_ = fits[0].history if len(fits) == 1 else (self.certificate_,)
+        self.converged_ = all(one.converged for one in fits)
+        self.fit_status_ = 0 if self.converged_ else 1
+        self.n_iter_ = np.array([one.pairs for one in fits], np.int32)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """f(x) + b: shape (n,) for two classes, else one score a class, or a machine ("ovo")."""
+        scores = self._machine_scores(X)
+        machines = self._machines()
+        if len(machines) == 1:
+            return scores[:, 0]
+        if machines[0].rest is None or self.decision_function_shape == "ovo":
+            return scores
+        return class_scores(machines, scores, len(self.classes_))
+
+    def predict(self, X: Any) -> Any:
+        """The class with most votes, or the largest score; of two, the second above zero."""
+        K, machines = len(self.classes_), self._machines()
+        if self.break_ties and self.decision_function_shape == "ovo" and K > 2:
+            raise ValueError(
+                "break_ties=True needs scores of each class: decision_function_shape='ovr'"
+            )
+        scores = self._machine_scores(X)
+        if K == 2:
+            return self.classes_[(scores[:, 0] > 0.0).astype(int)]
+        if machines[0].rest is None:
+            return self.classes_[scores.argmax(axis=1)]
+        of_classes = class_scores if self.break_ties else votes
+        return self.classes_[of_classes(machines, scores, K).argmax(axis=1)]
+
+    @property
+    def coef_(self) -> Any:
+        """w of each machine, where the kernel is linear."""
+        return self._plane(self._columns())
+
+    def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """The certificate of these coefficients on the rows of the fit."""
+        whole = coded_rows(self, X, y, sample_weight).gather()
+        n, codes = whole.n_rows, host(whole.y).astype(np.int64)
+        rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
+        support = np.asarray(self.support_, np.int64)
+        held = self.support_vectors_
+        same = n == self.shape_fit_[0] and (
+            held.shape[0] == 0 or abs(rows[support] - held).max() == 0.0
+        )
+        if not same:
+            raise ValueError(
+                f"this SVC was fitted on {self.shape_fit_[0]} rows and its support vectors are not "
+                f"those rows of X, which has {n}: pass the rows it was fitted on, in their order"
+            )
+        s = np.ones(n) if whole.weight is None else host(whole.weight)
+        s = s * self.class_weight_[codes]
+        gram = gram_rows(self, coded_rows(self, X, y, sample_weight))
+        if not gram.convex:
+            raise ValueError(
+                "the kernel is not positive semi-definite on these rows, so the objective of this "
+                "SVC is not convex and has no certificate"
+            )
+        parts = []
+        columns = self._columns()
+        for number, machine in enumerate(self._machines()):
+            coef = np.zeros(n)
+            coef[support] = columns[:, number]
+            members = machine.members(codes)
+            members = members[s[members] > 0.0]
+            y_all = machine.targets(codes)
+            b = float(self.intercept_[number])
+            parts.append(certify_machine(float(self.C), gram.among, members, coef, b, y_all, s))
+        return reduce(Certificate.__add__, parts)
+
+    def _machines(self) -> list[Machine]:
+        return machines_of(len(self.classes_), self.multi_class)
+
+    def _columns(self) -> Floats:
+        return unpacked(self._machines(), self.dual_coef_, self._codes)
+
+    def _machine_scores(self, X: Any) -> Floats:
+        return self._scores(X, self._columns()) + self.intercept_
+
+
+def _spread(machine: Machine, found: DualFit, codes: NDArray[np.int64]) -> Floats:
+    """The coefficients on all rows."""
+    beta = np.zeros(len(codes))
+    beta[machine.members(codes)] = found.beta
+    return beta

@@ -1,0 +1,1 @@
+"""Decomposition methods for the dual of kernel problems with losses of straight pieces."""

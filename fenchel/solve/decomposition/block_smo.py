@@ -1,0 +1,247 @@
+"""Decomposition with blocks: sequential minimal optimisation on a working set of many rows.
+
+Each turn takes the rows that violate the optimality conditions most, minimises the dual over their
+coefficients with the others fixed, and adds their change to the scores F = Kβ - y, one product of a
+few rows of K for all turns of the block. The rows may be of single precision: what ends a step are
+the conditions, the value and the bound at scores made anew in float64. Where these disagree, the
+next step corrects from them (iterative refinement), and where that does not help, with rows in
+float64.
+
+Cost of a turn: a product (q/2) x d x n for the rows that are new, q n for the scores.
+
+Reference: Osuna, Freund and Girosi, An improved training algorithm for support vector machines
+(1997); Wen, Shi, Li, He and Chen, ThunderSVM, JMLR 19 (2018).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.arrays import Array
+from fenchel.data.design import Point
+from fenchel.data.kernel_design import KernelExpansion
+from fenchel.solve.decomposition.compiled import pair_steps, single_steps
+from fenchel.solve.decomposition.dual_box import DualBox
+from fenchel.solve.decomposition.row_cache import RowCache
+from fenchel.solve.decomposition.working_set import working_set
+from fenchel.solve.needs import (
+    KernelRows,
+    Need,
+    PositiveL2,
+    RowLosses,
+    SingleTarget,
+    StraightPieces,
+)
+from fenchel.solve.solver import Solver, State
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The objective at a point."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class DualMemory:
+    """Where the dual stands.
+
+    F: Kβ - y, exact up to float64 at the end of every step; recent: the rows that were new in the
+    last turn; proof: of this point; pairs: steps within blocks so far; cache: rows of K, which
+    later steps change.
+    """
+
+    box: DualBox
+    beta: Floats
+    F: Floats
+    recent: NDArray[np.int64]
+    violation: float
+    proof: Certificate
+    pairs: int
+    cache: RowCache = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSMO(Solver):
+    """Decomposition for kernel problems whose loss has three straight pieces, and an L2 penalty.
+
+    goal: what to reach, in `measure`: the relative duality "gap", or by how much the optimality
+    conditions are missed, in units of the score ("kkt"), the certificate's residual. block: rows in
+    a working set. memory: bytes for rows of K that are not kept whole. max_pairs: steps in all;
+    convex: whether the kernel is positive semi-definite, without which there is no bound.
+    """
+
+    goal: float = 1e-6
+    measure: Literal["gap", "kkt"] = "gap"
+    block: int = 1024
+    memory: float = 2e8
+    max_pairs: float = math.inf
+    convex: bool = True
+
+    needs: ClassVar[tuple[type[Need], ...]] = (
+        RowLosses,
+        KernelRows,
+        PositiveL2,
+        SingleTarget,
+        StraightPieces,
+    )
+    proves: ClassVar[bool] = True
+
+    def init(self, problem: Problem, start: Point | State | None) -> State:
+        box = DualBox.of(problem)
+        beta = np.zeros(len(box.y))
+        if start is not None:
+            given = start.point[0] if isinstance(start, State) else start[0]
+            beta = box.feasible(np.asarray(given, np.float64))
+        assert isinstance(problem.design, KernelExpansion)
+        cache = RowCache(problem.design, 2 * self.block, self.memory, single=True)
+        none = np.zeros(0, np.int64)
+        return self._state(problem, box, beta, none, 0, cache, stalled=False)
+
+    def step(self, problem: Problem, state: State) -> State:
+        memory: DualMemory = state.memory
+        box, beta, F = memory.box, memory.beta.copy(), memory.F.copy()
+        cache, recent, pairs = memory.cache, memory.recent, memory.pairs
+        begun, taken = pairs, 0
+        for _ in range(self._turns(len(F))):
+            rise, fall = box.slopes(beta, F)
+            violation = box.violation(rise, fall)
+            if self._is_near(problem, box, beta, F, violation):
+                break
+            rows, recent = working_set(rise, fall, recent, self.block, box.free)
+            taken = self._work(box, beta, F, cache, rows, violation, pairs)
+            pairs += taken
+            if taken == 0 or pairs >= self.max_pairs:
+                break
+        found = self._state(problem, box, beta, recent, pairs, cache, stalled=False)
+        new: DualMemory = found.memory
+        idle = pairs == begun or not new.violation <= 0.5 * memory.violation
+        if idle and not new.violation <= self._enough(new) and cache.dtype == np.float32:
+            # Rounding in the rows is all that is left to correct: rows in float64 from here on.
+            cache = RowCache(cache.design, 2 * self.block, self.memory, single=False)
+            return replace(found, memory=replace(new, cache=cache))
+        return replace(found, stalled=pairs == begun or pairs >= self.max_pairs)
+
+    def prove(self, problem: Problem, state: State) -> Certificate:
+        memory: DualMemory = state.memory
+        return memory.proof
+
+    def sharpened(self, goal: float) -> BlockSMO:
+        return replace(self, goal=goal)
+
+    def _turns(self, n: int) -> int:
+        # Scores made anew cost about as much as the rows of a few turns: not too often.
+        return 200 if n > self.block else 20
+
+    def _enough(self, memory: DualMemory) -> float:
+        """The violation that ends the fit."""
+        if self.measure == "kkt":
+            return self.goal
+        return math.inf if memory.proof.relative_gap <= self.goal else 0.0
+
+    def _is_near(
+        self, problem: Problem, box: DualBox, beta: Floats, F: Floats, violation: float
+    ) -> bool:
+        """Whether the conditions hold at the running scores, with a margin for their rounding."""
+        if self.measure == "kkt":
+            return violation <= 0.9 * self.goal
+        if violation == 0.0:
+            return True
+        rise, fall = box.slopes(beta, F)
+        f = F + box.y - box.ridge * beta
+        proof = self._certificate(problem, box, beta, f, box.level(rise, fall), violation)
+        return proof.relative_gap <= 0.5 * self.goal
+
+    def _work(
+        self,
+        box: DualBox,
+        beta: Floats,
+        F: Floats,
+        cache: RowCache,
+        rows: NDArray[np.int64],
+        violation: float,
+        pairs: int,
+    ) -> int:
+        """One turn: the block's coefficients and all scores, in place; the steps it took."""
+        K = cache.block(rows)
+        K[np.diag_indices(len(rows))] += box.ridge[rows]
+        b, f = beta[rows], F[rows]
+        before = b.copy()
+        # To a tenth of what is left: the other rows move the block's optimum anyway.
+        stop = 0.1 * violation
+        if self.measure == "kkt":
+            stop = max(stop, 0.5 * self.goal)
+        most = int(min(100 * len(rows), self.max_pairs - pairs))
+        steps = pair_steps if box.free else single_steps
+        taken = steps(K, f, b, box.low[rows], box.high[rows], box.width, stop, most)
+        change = b - before
+        beta[rows] = b
+        cache.add(F, rows, change)
+        F[rows] += box.ridge[rows] * change
+        return int(taken)
+
+    def _state(
+        self,
+        problem: Problem,
+        box: DualBox,
+        beta: Floats,
+        recent: NDArray[np.int64],
+        pairs: int,
+        cache: RowCache,
+        *,
+        stalled: bool,
+    ) -> State:
+        """The state at these coefficients, with scores and proof made in float64."""
+        f = problem.design.each((beta, 0.0), _plain)
+        F = f - box.y + box.ridge * beta
+        rise, fall = box.slopes(beta, F)
+        violation = box.violation(rise, fall)
+        b = box.level(rise, fall)
+        proof = self._certificate(problem, box, beta, f, b, violation)
+        memory = DualMemory(box, beta, F, recent, violation, proof, pairs, cache)
+        theta = box.dual_point(problem, beta)
+        left = proof.gap if self.convex else violation * abs(proof.value)
+        return State((beta, b), Value(proof.value), left, stalled, memory, theta)
+
+    def _certificate(
+        self,
+        problem: Problem,
+        box: DualBox,
+        beta: Floats,
+        f: Floats,
+        b: float,
+        violation: float,
+    ) -> Certificate:
+        """Value, bound and residual at β and b, from f = Kβ alone: no pass over the rows.
+
+        P = Σ s l(y, f + b) + λ β'f/2 ≥ D = -Σ s l*(y, θ) - λ β'f/2 - |λ Σβ| (|b| + |b - ȳ|) · 2
+        """
+        loss, design, penalty = problem.loss, problem.design, problem.penalty
+        assert isinstance(design, KernelExpansion)
+        assert isinstance(penalty, L2)
+        theta, z = box.dual_point(problem, beta), f + b
+        sums = problem.tally()(box.y, z, loss.value(box.y, z), theta, design.sides[1])
+        risk, dual, floor = (float(part) / design.weight for part in sums)
+        half = 0.5 * penalty.lam * float(beta @ f)
+        if not self.convex:
+            return Certificate(risk + half, -math.inf, "stationary", residual=violation)
+        # What rounding left of Σβ = 0, charged for an intercept twice as large.
+        size = 2.0 * (abs(b) + abs(b - float(problem.middle))) if box.free else 0.0
+        stray = abs(penalty.lam * float(beta.sum())) * size
+        bound = max(0.0, -dual - half - stray)  # no loss and no penalty is below zero
+        residual = violation if self.measure == "kkt" else None
+        return Certificate(risk + half, bound, "duality", floor=floor, residual=residual)
+
+
+def _plain(y: Array, z: Array) -> Any:
+    return z

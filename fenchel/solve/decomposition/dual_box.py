@@ -1,0 +1,95 @@
+"""The dual of a kernel problem with a loss of straight pieces, in the coefficients β of f.
+
+    min over β of β'(K + D)β/2 - y'β + w|β|₁,   low ≤ β ≤ high,   Σβ = 0 where b is free,
+
+for Σ sᵢ l(yᵢ, f(xᵢ) + b) + λ‖f‖²/2, f = Σ βᵢ k(xᵢ, ·), θᵢ = -λβᵢ/sᵢ: the interval is that of the
+slopes of l, w the half-width of its flat piece, Dᵢᵢ = λ soft/sᵢ where its joints are parabolas. The
+hinge is such a loss about the target yᵢ = ±1 with w = 0.
+
+Reference: Schölkopf and Smola, Learning with Kernels (2002), sections 7.3 and 9.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.loss import Bent
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.kernel_design import KernelExpansion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DualBox:
+    """The interval of every coefficient, the linear term and the diagonal D."""
+
+    y: Floats
+    low: Floats
+    high: Floats
+    width: float
+    ridge: Floats
+    free: bool  # whether b is free, so that Σβ = 0
+
+    @classmethod
+    def of(cls, problem: Problem) -> DualBox:
+        loss, penalty, design = problem.loss, problem.penalty, problem.design
+        assert isinstance(loss, Bent)
+        assert isinstance(penalty, L2)
+        assert isinstance(design, KernelExpansion)
+        y, s = design.sides
+        y = np.asarray(y, np.float64)
+        s = np.ones(len(y)) if s is None else s
+        size = s / design.weight / penalty.lam
+        low, high = (np.broadcast_to(np.asarray(end), y.shape) for end in loss.slopes(y))
+        ridge = np.zeros(len(y))
+        if loss.soft > 0.0:
+            np.divide(loss.soft, size, out=ridge, where=size > 0.0)
+        return cls(y, -size * high, -size * low, loss.width, ridge, problem.intercept)
+
+    def feasible(self, beta: Floats) -> Floats:
+        """A point of the box near β, with Σβ = 0 where b is free: the heavier side is scaled down,
+        and 0 lies in every interval."""
+        beta = np.clip(beta, self.low, self.high)
+        if not self.free:
+            return beta
+        up, down = float(np.maximum(beta, 0.0).sum()), float(np.maximum(-beta, 0.0).sum())
+        if up > down:
+            return np.where(beta > 0.0, beta * (down / up), beta)
+        return np.where(beta < 0.0, beta * (up / down), beta) if down > up else beta
+
+    def slopes(self, beta: Floats, F: Floats) -> tuple[Floats, Floats]:
+        """Of the objective where βᵢ rises and where it falls; inf and -inf where it cannot."""
+        rise = F + np.where(beta >= 0.0, self.width, -self.width)
+        fall = F + np.where(beta > 0.0, self.width, -self.width)
+        rise[beta >= self.high] = np.inf
+        fall[beta <= self.low] = -np.inf
+        return rise, fall
+
+    def violation(self, rise: Floats, fall: Floats) -> float:
+        """By how much the optimality conditions are missed, in units of the score."""
+        least, most = float(rise.min()), float(fall.max())
+        return max(most - least if self.free else max(most, -least), 0.0)
+
+    def level(self, rise: Floats, fall: Floats) -> float:
+        """b: the middle of the interval that the optimality conditions leave to -b."""
+        if not self.free:
+            return 0.0
+        ends = [end for end in (float(rise.min()), float(fall.max())) if np.isfinite(end)]
+        return -sum(ends) / len(ends) if ends else 0.0
+
+    def dual_point(self, problem: Problem, beta: Floats) -> Floats:
+        """θ = -λβ/s, inside the domain of l* to the bit."""
+        loss, penalty, design = problem.loss, problem.penalty, problem.design
+        assert isinstance(loss, Bent)
+        assert isinstance(penalty, L2)
+        assert isinstance(design, KernelExpansion)
+        s = design.sides[1]
+        share = (np.ones(len(beta)) if s is None else s) / design.weight
+        theta = np.zeros(len(beta))
+        np.divide(-penalty.lam * beta, share, out=theta, where=share > 0.0)
+        return np.asarray(theta.clip(*loss.slopes(self.y)))
