@@ -58,7 +58,6 @@ _ROOMS = {
     "fenchel.models.online": ("NotSeparable", "Perceptron"),
     "fenchel.models.adaline": ("Adaline", "Diverged"),
     "fenchel.models.erm": ("ERMClassifier", "ERMRegressor"),
-    "fenchel.models.kernel.svc": ("SVC",),
     "fenchel.models.svm": ("LinearSVC", "LinearSVR"),
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
     # clusters
@@ -82,6 +81,7 @@ _ROOMS = {
     # kernel machines
     # string kernels
     # support vector machines
+    "fenchel.models.kernel.svc": ("SVC",),
     # certificates
     "fenchel.models.certify": ("certify",),
     "fenchel.score.gaussian": ("GaussianClasses",),

@@ -1,7 +1,13 @@
-"""Settings for the common checks; each estimator in its defaults too."""
+"""Kernel machines, as the common checks and the model file take them."""
 
 from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-ESTIMATORS: list[BaseEstimator] = []
+from fenchel import SVC, kernels
+
+ESTIMATORS: list[BaseEstimator] = [
+    SVC(),
+    SVC(kernel="linear", class_weight="balanced", break_ties=True),
+    SVC(kernel=kernels.Gaussian(0.2) + 0.5 * kernels.Laplacian(0.1), multi_class="ovr"),
+]

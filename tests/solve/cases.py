@@ -14,6 +14,7 @@ from fenchel.solve.augmented import AugmentedLagrangian
 from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
+from fenchel.solve.decomposition.block_smo import BlockSMO
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.newton import Newton
 from fenchel.solve.pairwise import PairNewton
@@ -26,6 +27,7 @@ SOLVERS = [
     AugmentedLagrangian(),
     MulticlassLagrangian(),
     PairNewton(),
+    BlockSMO(goal=1e-7),
 ]
 
 # name: float type, layout, intercept, weights

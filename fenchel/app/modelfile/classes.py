@@ -20,6 +20,7 @@ from fenchel.app.modelfile.check import (
     floats,
     nothing,
     number,
+    of_class,
     one_of,
     pair,
     tuple_of,
@@ -100,6 +101,10 @@ class Value:
 
 _DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
 _PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
+_KERNEL = "fenchel.geometry.kernel"
+KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
+_kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
+_both = {"first": _kernel, "second": _kernel}
 _planes: dict[str, Check] = {
     "W": finite("k", "d"),
     "b": finite("k"),
@@ -134,6 +139,17 @@ VALUES: dict[str, Value] = {
     "L1": Value(_PENALTY, {"lam": number, "positive": flag}),
     "ElasticNet": Value(_PENALTY, {"lam": number, "l1_ratio": number, "positive": flag}),
     "NonNegative": Value(_PENALTY, {}),
+    "Linear": Value(_KERNEL, {}),
+    "Polynomial": Value(_KERNEL, {"degree": count, "gamma": number, "coef0": number}),
+    "Gaussian": Value(_KERNEL, {"gamma": number}),
+    "Laplacian": Value(_KERNEL, {"gamma": number}),
+    "Matern": Value(_KERNEL, {"nu": number, "length_scale": number}),
+    "Cosine": Value(_KERNEL, {}),
+    "Sigmoid": Value(_KERNEL, {"gamma": number, "coef0": number}),
+    "Sum": Value(_KERNEL, _both),
+    "Product": Value(_KERNEL, _both),
+    "Scaled": Value(_KERNEL, {"factor": number, "kernel": _kernel}),
+    "GivenColumns": Value("fenchel.geometry.named_kernel", {}),
     "Certificate": Value(
         "fenchel.convex.certificate",
         {

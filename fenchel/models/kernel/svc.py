@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.margin import Hinge
@@ -200,6 +201,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     def predict(self, X: Any) -> Any:
         """The class with most votes, or the largest score; of two, the second above zero."""
+        check_is_fitted(self)
         K, machines = len(self.classes_), self._machines()
         if self.break_ties and self.decision_function_shape == "ovo" and K > 2:
             raise ValueError(
@@ -260,6 +262,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         return unpacked(self._machines(), self.dual_coef_, self._codes)
 
     def _machine_scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
         return self._scores(X, self._columns()) + self.intercept_
 
 

@@ -34,6 +34,7 @@ class DualBox:
     width: float
     ridge: Floats
     free: bool  # whether b is free, so that Σβ = 0
+    top: float  # the largest entry of K
 
     @classmethod
     def of(cls, problem: Problem) -> DualBox:
@@ -49,7 +50,8 @@ class DualBox:
         ridge = np.zeros(len(y))
         if loss.soft > 0.0:
             np.divide(loss.soft, size, out=ridge, where=size > 0.0)
-        return cls(y, -size * high, -size * low, loss.width, ridge, problem.intercept)
+        top = float(np.abs(design.diagonal()).max(initial=0.0))
+        return cls(y, -size * high, -size * low, loss.width, ridge, problem.intercept, top)
 
     def feasible(self, beta: Floats) -> Floats:
         """A point of the box near β, with Σβ = 0 where b is free: the heavier side is scaled down,

@@ -2,6 +2,41 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.schema import Kind
+from fenchel.app.modelfile.check import (
+    Check,
+    array_of,
+    count,
+    finite,
+    of_class,
+    pair,
+    tuple_of,
+)
+from fenchel.app.modelfile.classes import KERNELS
+from fenchel.app.modelfile.schema import CLASSES, PROOF, Kind
 
-ESTIMATORS: dict[str, Kind] = {}
+_support: dict[str, Check] = {
+    "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
+    "support_": array_of("i", "vectors"),
+    "support_vectors_": finite("vectors", "d") | finite(0, "d"),
+    "n_support_": array_of("i", None),
+    "shape_fit_": pair(count, count),
+    "fit_status_": count,
+}
+
+ESTIMATORS: dict[str, Kind] = {
+    "SVC": Kind(
+        "fenchel.models.kernel.svc",
+        {
+            **CLASSES,
+            **_support,
+            **PROOF,
+            "class_weight_": finite("K"),
+            "dual_coef_": finite(None, "vectors"),
+            "intercept_": finite("machines"),
+            "n_iter_": array_of("i", "machines"),
+            "certificates_": tuple_of(of_class("Certificate"), "machines"),
+            "_codes": array_of("i", "vectors"),
+        },
+        ("n_features_in_", "classes_", "kernel_", "support_vectors_", "dual_coef_", "intercept_"),
+    ),
+}
