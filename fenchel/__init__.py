@@ -67,6 +67,10 @@ _ROOMS = {
     # discriminants
     "fenchel.models.discriminant.linear": ("LinearDiscriminantAnalysis",),
     "fenchel.models.discriminant.quadratic": ("QuadraticDiscriminantAnalysis",),
+    "fenchel.models.discriminant.regularized": (
+        "RegularizedDiscriminantAnalysis",
+        "RegularizedDiscriminantAnalysisCV",
+    ),
     # neighbours and local averages
     "fenchel.models.neighbours.nearest": (
         "NearestNeighbors",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from fenchel import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+    RegularizedDiscriminantAnalysis,
+    RegularizedDiscriminantAnalysisCV,
+)
 
 ESTIMATORS: list[BaseEstimator] = [
     LinearDiscriminantAnalysis(),
@@ -12,4 +17,7 @@ ESTIMATORS: list[BaseEstimator] = [
     QuadraticDiscriminantAnalysis(),
     QuadraticDiscriminantAnalysis(reg_param=0.1, store_covariance=True),
     QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    RegularizedDiscriminantAnalysis(),
+    RegularizedDiscriminantAnalysis(0.1, 0.2, store_covariance=True),
+    RegularizedDiscriminantAnalysisCV(),
 ]

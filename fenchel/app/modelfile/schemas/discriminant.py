@@ -54,6 +54,7 @@ _own: dict[str, Check] = {
     "_roots": finite("K", "d", "d"),
     "_log_dets": finite("K"),
 }
+_densities = ("n_features_in_", "classes_", "priors_", "means_", "_roots", "_log_dets")
 _plain = ("n_features_in_", "classes_", "priors_", "means_")
 
 ESTIMATORS: dict[str, Kind] = {
@@ -74,6 +75,20 @@ ESTIMATORS: dict[str, Kind] = {
         (*_plain, "coef_", "intercept_", "scalings_", "xbar_", "_root", "_log_det"),
     ),
     "QuadraticDiscriminantAnalysis": Kind(
-        "fenchel.models.discriminant.quadratic", _own, (*_plain, "_roots", "_log_dets")
+        "fenchel.models.discriminant.quadratic", _own, _densities
+    ),
+    "RegularizedDiscriminantAnalysis": Kind(
+        "fenchel.models.discriminant.regularized", _own, _densities
+    ),
+    "RegularizedDiscriminantAnalysisCV": Kind(
+        "fenchel.models.discriminant.regularized",
+        {
+            **_own,
+            "lam_": finite_number,
+            "gamma_": finite_number,
+            "errors_": floats("lams", "gammas"),
+            "losses_": floats("lams", "gammas"),
+        },
+        _densities,
     ),
 }
