@@ -64,6 +64,7 @@ _ROOMS = {
     "fenchel.models.cluster.kmeans": ("KMeans",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
+    "fenchel.models.mixture.kernel_density": ("KernelDensity",),
     # discriminants
     "fenchel.models.discriminant.linear": ("LinearDiscriminantAnalysis",),
     "fenchel.models.discriminant.quadratic": ("QuadraticDiscriminantAnalysis",),

@@ -50,4 +50,16 @@ ESTIMATORS: dict[str, Kind] = {
         },
         ("n_features_in_", "weights_", "means_", "precisions_cholesky_"),
     ),
+    "KernelDensity": Kind(
+        "fenchel.models.mixture.kernel_density",
+        {
+            **ROWS,
+            "rows_": finite("n", "d"),
+            "weights_": finite("n"),
+            "bandwidth_": finite_number,
+            "bandwidths_": nothing | finite("h"),
+            "loo_scores_": nothing | floats("h"),
+        },
+        ("n_features_in_", "rows_", "weights_", "bandwidth_"),
+    ),
 }

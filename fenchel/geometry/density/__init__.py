@@ -1,0 +1,1 @@
+"""Kernel density estimates: profiles that integrate to one, and their sums by tiles."""
