@@ -1,0 +1,250 @@
+"""Eigenfunctions of an operator on the data, continued to new points by Nyström's formula.
+
+    A u = λ u,   A = A' of side n, |u| = 1;   f = c u / √m;   f(x) = Σⱼ P(x, xⱼ) f(xⱼ) / μ
+
+A spectral method makes two statements about rows x₁ … xₙ. The first is a symmetric operator A. The
+second is a memory: what it keeps of the rows so that, for any x, it can tell P(x, xⱼ), a row of
+the operator P = M^{-1/2} A M^{1/2}, M = diag(m), whose eigenfunctions f are. (m = 1 makes P = A.)
+On the rows of the fit P f = λ f, so with μ = λ the formula gives back f there: the law
+`transform(training rows) == embedding_`, up to the residuals of the eigenpairs.
+
+    method                  A                            P(x, xⱼ)                  m     c     μ
+    kernel PCA              J K J                        k̃(x, xⱼ)                  1     √λ    λ
+    the same, weights s     √s K̃ √s                      k̃(x, xⱼ) sⱼ               s     √λ    λ
+    classical MDS, Isomap   -J D² J / 2                  centred -d²(x, xⱼ)/2      1     √λ    λ
+    Laplacian eigenmaps     D^{-1/2} W D^{-1/2}          w(x, xⱼ) / Σⱼ w(x, xⱼ)    d     1     λ
+    locally linear          -(I - W)'(I - W)             weights of x              1     any   1
+
+The cost of a new point is that of its row of P and O(nk).
+
+Reference: Bengio, Paiement, Vincent, Delalleau, Le Roux and Ouimet, Out-of-sample extensions for
+LLE, Isomap, MDS, eigenmaps and spectral clustering, NIPS 16 (2003); Williams and Seeger, Using the
+Nyström method to speed up kernel machines, NIPS 13 (2000).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.convex.certificate import Certificate
+from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Block, Blocks
+from fenchel.models.base import host_keep, rows_in
+from fenchel.models.certified import SelfCertified
+from fenchel.models.namespace import as_known
+from fenchel.models.spectral.rows_out import rows_out, working_type
+from fenchel.solve.eigen.leading import Eigenpairs
+from fenchel.solve.eigen.residual import (
+    EPS,
+    LeadingSubspace,
+    SymmetricOperator,
+    lengths,
+    orthonormal,
+)
+
+Floats = NDArray[np.float64]
+# Entries of rows of P that are made at once: 16 MiB.
+ENTRIES = 2**21
+
+
+class Memory(Protocol):
+    """What a method keeps of the rows of its fit: a frozen value, which a model file holds."""
+
+    def extend(self, X: Any) -> Floats:
+        """P(x, xⱼ) for each row of X, a slice of a block: (m, n) in float64."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataOperator:
+    """What a spectral method says of its rows.
+
+    A: symmetric, of side n, its leading eigenpairs those of the method; memory: what continues
+    them; measure: m of each row, above zero; None for 1; members: numbers of the rows that A is
+    about, where others have no weight, or were no landmarks; None for all.
+    """
+
+    A: SymmetricOperator | Any = field(repr=False)
+    memory: Memory = field(repr=False)
+    measure: Floats | None = field(default=None, repr=False)
+    members: NDArray[np.int64] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eigenfunctions:
+    """Eigenfunctions on the rows of the fit, and the coefficients that continue them.
+
+    embedding: f on the rows, (n, k); coefficients: (n, k), so that f(x) = P(x, ·) @ coefficients;
+    values, residuals, multiplicities, certificate, converged: of the eigenpairs; rank: how many of
+    the values rounding tells from zero. Columns beyond the rank are zero.
+    """
+
+    embedding: Floats
+    coefficients: Floats
+    values: Floats
+    residuals: Floats
+    multiplicities: tuple[int, ...]
+    certificate: Certificate
+    converged: bool
+    rank: int
+
+
+def eigenfunctions(
+    pairs: Eigenpairs,
+    *,
+    scale: Floats | None = None,
+    measure: Floats | None = None,
+    continued: Floats | None = None,
+    norm: float | None = None,
+) -> Eigenfunctions:
+    """The embedding of some eigenpairs and its continuation.
+
+    Parameters
+    ----------
+    pairs : Eigenpairs
+        Of A, by `eigenpairs` or `smallest_by_inverse`; their signs are fixed there.
+    scale : array (k,), optional
+        c of each column; None: √λ, and 0 where λ is not above zero.
+    measure : array (n,), optional
+        m.
+    continued : array (k,), optional
+        μ, where it is not λ.
+    norm : float, optional
+        |A|, against which μ is told from zero; None: the largest |λ|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.models.spectral.eigenfunctions import eigenfunctions
+    >>> from fenchel.solve.eigen.leading import eigenpairs
+    >>> A = np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    >>> found = eigenfunctions(eigenpairs(A, 3))
+    >>> found.rank, bool(np.allclose(A @ found.coefficients, found.embedding))
+    (2, True)
+    """
+    values, V = pairs.values, pairs.vectors
+    n = len(V)
+    mu = values if continued is None else np.asarray(continued, np.float64)
+    top = float(np.abs(mu).max(initial=0.0)) if norm is None else norm
+    # A value that its residual, or rounding, does not tell from zero continues nothing.
+    least = np.full(len(mu), 8.0 * n * EPS * top)
+    if continued is None:
+        least = np.maximum(least, pairs.residuals)
+    known = np.abs(mu) > least
+    if scale is None:
+        c = np.sqrt(np.maximum(values, 0.0))
+        known &= values > 0.0
+    else:
+        c = np.asarray(scale, np.float64)
+    c = np.where(known, c, 0.0)
+    F = V * c + 0.0  # no -0
+    if measure is not None:
+        F = F / np.sqrt(measure)[:, None]
+    coefficients = F / np.where(known, mu, 1.0)
+    return Eigenfunctions(
+        F, coefficients, values, pairs.residuals, pairs.multiplicities, pairs.certificate,
+        pairs.converged, int(known.sum()),
+    )  # fmt: skip
+
+
+class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """An estimator whose embedding is made of eigenfunctions.
+
+    A method writes `_operator`, which makes the operator of some rows, and `fit`, which decomposes
+    it and hands what it found to `_record`:
+
+        made = self._operator(rows_in(self, X, None, sample_weight))
+        pairs = eigenpairs(made.A, k)
+        return self._record(eigenfunctions(pairs, measure=made.measure), made, blocks)
+
+    `transform`, `fit_transform`, names of the columns and `certify_on` follow.
+    """
+
+    embedding_: Any
+    eigenvalues_: Any
+    coefficients_: Any
+    memory_: Any
+    certificate_: Certificate
+    converged_: bool
+
+    @abstractmethod
+    def _operator(self, blocks: Blocks) -> DataOperator:
+        """A of these rows, with their weights beside them, and what continues it."""
+
+    def _record(self, found: Eigenfunctions, made: DataOperator, blocks: Blocks) -> Any:
+        """Sets what a fit leaves behind, in the precision of the rows: of rows that A is not about
+        the embedding is their continuation."""
+        dtype = working_type(blocks)
+        self.eigenvalues_ = np.array(found.values)
+        self.residuals_ = np.array(found.residuals)
+        self.multiplicities_ = found.multiplicities
+        self.coefficients_ = found.coefficients
+        self.memory_ = made.memory
+        self.certificate_ = found.certificate
+        self.converged_ = found.converged
+        embedding = found.embedding
+        if made.members is not None:
+            whole = [continued(made.memory, found.coefficients, block) for block in blocks]
+            embedding = np.concatenate(whole)
+            embedding[made.members] = found.embedding
+        self.embedding_ = embedding.astype(dtype)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.coefficients_.shape[1])
+
+    def transform(self, X: Any) -> Any:
+        """The coordinates of each row, by Nyström's formula; of rows of the fit those that they
+        have in `embedding_`."""
+        check_is_fitted(self)
+        blocks = rows_in(self, X, reset=False)
+        dtype = working_type(blocks)
+        coefficients, memory = host(as_known(self.coefficients_)), self.memory_
+        return rows_out(
+            X, blocks, lambda block: continued(memory, coefficients, block).astype(dtype)
+        )
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and the coordinates of the rows of the fit; y is ignored."""
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.fit(X, y, **given).embedding_
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Decompose the operator of the rows X; y is ignored."""
+
+    def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """How far the columns of `embedding_` are from eigenfunctions of the operator of these
+        rows, which are to be those of the fit: products made anew."""
+        check_is_fitted(self)
+        blocks = rows_in(self, X, None, sample_weight, reset=False)
+        F = np.asarray(host(as_known(self.embedding_)), np.float64)
+        if blocks.n_rows != len(F):
+            raise ValueError(
+                f"this {type(self).__name__} was fitted on {len(F)} rows, and X has "
+                f"{blocks.n_rows}: pass the rows it was fitted on, in their order"
+            )
+        made = self._operator(blocks)
+        V = F if made.members is None else F[made.members]
+        V = V if made.measure is None else V * np.sqrt(made.measure)[:, None]
+        sizes = lengths(V)
+        V = V[:, sizes > 0.0] / sizes[sizes > 0.0]
+        if not V.shape[1]:
+            return Certificate(0.0, 0.0, "eigen", residual=0.0, scale=0.0)
+        return LeadingSubspace(made.A, V.shape[1]).certify(orthonormal(V))
+
+
+def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
+    """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time."""
+    X = block.X if is_sparse(block.X) else host_keep(block.X)
+    height = max(ENTRIES // max(len(coefficients), 1), 1)
+    cuts = range(0, block.n_rows, height)
+    parts = [memory.extend(X[lo : lo + height]) @ coefficients for lo in cuts]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
