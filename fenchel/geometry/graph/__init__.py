@@ -1,0 +1,1 @@
+"""Graphs of neighbours: their edges, their components, and the shortest paths along them."""
