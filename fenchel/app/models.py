@@ -29,7 +29,8 @@ class Entry:
     grid: Grid  # for a number to predict, that of a target with deviation 1
     words: str
     scaled: Callable[[Grid, float], Grid] | None = None  # to a target with another deviation
-    tall: bool = False  # only for tables with several rows to a column
+    tall: bool = False  # compared only where there are three rows to a column
+    most_rows: int | None = None  # compared only up to as many: its fit takes longer than n d
 
     def grid_for(self, y: Any) -> Grid:
         """The values to try for this target: a penalty of y's units grows and shrinks with them."""
@@ -39,6 +40,14 @@ class Entry:
 
         deviation = float(np.std(np.asarray(y, dtype=np.float64)))
         return self.scaled(self.grid, deviation or 1.0)
+
+    def left_out(self, rows: float, columns: int) -> str:
+        """Why a comparison does without the model where fits have so many rows, or nothing."""
+        if self.tall and rows < 3 * columns:
+            return "too few rows for so many columns"
+        if self.most_rows is not None and rows > self.most_rows:
+            return f"its fits take long beyond {self.most_rows:,} rows: name it to have it"
+        return ""
 
 
 def _of(home: str, name: str, **parameters: Any) -> Callable[[], Any]:
@@ -76,6 +85,10 @@ _MODELS = "fenchel.models."
 _LOGISTIC = _MODELS + "logistic", "LogisticRegression"
 _SVM = _MODELS + "svm", "LinearSVC"
 _C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+# A comparison makes some hundred fits. On two cores one of a kernel machine takes 0.1 s with 2,000
+# rows and grows with their square or cube; all pairs of 20,000 rows take 2 s.
+_KERNEL_ROWS = 2000
+_NEIGHBOUR_ROWS = 20_000
 
 _CLASSIFIERS = (
     Entry("logistic", _of(*_LOGISTIC), _strengths(*_C), "logistic regression, L2 penalty"),
@@ -96,6 +109,34 @@ _CLASSIFIERS = (
         _of(*_SVM),
         _strengths(*_C[:-1]),
         "linear support vector machine, squared hinge loss",
+    ),
+    Entry(
+        "lda",
+        _of(_MODELS + "discriminant.linear", "LinearDiscriminantAnalysis"),
+        {},
+        "linear discriminant analysis",
+        tall=True,
+    ),
+    Entry(
+        "rda",
+        _of(_MODELS + "discriminant.regularized", "RegularizedDiscriminantAnalysis", gamma=0.1),
+        {"lam": [1.0, 0.75, 0.5, 0.25, 0.0]},
+        "discriminant analysis between linear and quadratic",
+        tall=True,
+    ),
+    Entry(
+        "knn",
+        _of(_MODELS + "neighbours.classifier", "KNeighborsClassifier", n_neighbors="auto"),
+        {},
+        "nearest neighbours, as many as leave-one-out says",
+        most_rows=_NEIGHBOUR_ROWS,
+    ),
+    Entry(
+        "svm-rbf",
+        _of(_MODELS + "kernel.svc", "SVC"),
+        _strengths(0.1, 1.0, 10.0, 100.0),
+        "support vector machine, Gaussian kernel",
+        most_rows=_KERNEL_ROWS,
     ),
 )
 
@@ -139,6 +180,13 @@ MODELS: dict[str, tuple[Entry, ...]] = {
             "median regression, L1 penalty: outliers weigh little",
             tall=True,
         ),
+        Entry(
+            "knn",
+            _of(_MODELS + "neighbours.regressor", "KNeighborsRegressor", n_neighbors="auto"),
+            {},
+            "mean of the nearest neighbours, as many as leave-one-out says",
+            most_rows=_NEIGHBOUR_ROWS,
+        ),
     ),
     "none": (),
 }
@@ -159,6 +207,12 @@ MORE: dict[str, tuple[Entry, ...]] = {
                 _of(_MODELS + "online", "Perceptron"),
                 {},
                 "the perceptron, with a proof of separation or that there is none",
+            ),
+            Entry(
+                "qda",
+                _of(_MODELS + "discriminant.quadratic", "QuadraticDiscriminantAnalysis"),
+                {"reg_param": [0.5, 0.1, 0.01, 0.0]},
+                "quadratic discriminant analysis",
             ),
             Entry(
                 "adaline", _of(_MODELS + "adaline", "Adaline"), {}, "square loss learnt row by row"

@@ -158,7 +158,7 @@ def gamma_of(gamma: Any, kernel: str, blocks: Blocks) -> float:
                 "number, 'scale' or 'auto'"
             )
         return median_gamma(blocks, absolute=kernel == "laplacian")
-    if not isinstance(gamma, Real) or isinstance(gamma, bool):
+    if isinstance(gamma, bool) or not isinstance(gamma, Real):
         raise ValueError(f"gamma must be a positive number or one of {GAMMAS}, got {gamma!r}")
     if not 0.0 < float(gamma) < np.inf:
         raise ValueError(f"gamma must be positive and finite, got {gamma!r}")

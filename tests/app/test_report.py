@@ -69,7 +69,7 @@ def test_verdicts_are_what_a_person_asks_first():
     first, positive, model, score, proof, checks = reports.cancer().verdict()
     assert first.startswith("breast cancer") and "malignant or benign" in first
     assert positive == "positive class: malignant (by its name; --positive chooses)"
-    assert "logistic regression" in model and "3 other models and a constant" in model
+    assert "logistic regression" in model and "7 other models and a constant" in model
     assert re.search(r"AUC on 143 locked test rows: 0\.99\d \[0\.9\d+, \d\.\d+\] \(95 %\)", score)
     assert score.endswith("a constant has 0.5")
     assert proof.startswith("certified: the fit is within")
@@ -182,11 +182,11 @@ def test_writing_takes_a_folder_or_a_name(tmp_path):
         report.write(tmp_path / "file")
 
 
-def test_a_table_without_a_target_has_rows_in_place_of_a_model_file(tmp_path):
+def test_a_table_without_a_target_has_its_rows_and_its_clusters_in_files(tmp_path):
     names = [p.name for p in reports.loose().write(tmp_path)]
-    assert names == ["report.html", "rows.csv", "report.json"]
+    assert names == ["report.html", "rows.csv", "model.fen", "report.json"]
     named = [p.name for p in reports.loose().write(tmp_path / "t.html")]
-    assert named == ["t.html", "t-rows.csv", "t.json"]
+    assert named == ["t.html", "t-rows.csv", "t.fen", "t.json"]
 
 
 def test_tables_that_cannot_be_studied_are_refused_in_one_sentence():

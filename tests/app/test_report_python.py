@@ -91,5 +91,5 @@ def test_what_is_no_table():
 
 def test_nothing_to_predict():
     found = fenchel.report(frame().drop(columns="bought"), kind="none")
-    assert found.model is None and found.numbers["task"]["kind"] == "none"
+    assert type(found.model).__name__ == "KMeans" and found.numbers["task"]["kind"] == "none"
     assert found.numbers["task"]["candidates"] == []

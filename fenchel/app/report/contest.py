@@ -101,9 +101,9 @@ def contest(
     left_out: list[tuple[Entry, str]] = []
     if names is None:
         rows = len(y) * (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
-        flat = [one for one in entries if one.tall and rows < 3 * X.shape[1]]
-        left_out += [(one, "too few rows for so many columns") for one in flat]
-        entries = tuple(one for one in entries if one not in flat)
+        reasons = [(one, one.left_out(rows, X.shape[1])) for one in entries]
+        left_out += [(one, reason) for one, reason in reasons if reason]
+        entries = tuple(one for one, reason in reasons if not reason)
     folder = folder or Folder(task.kind == "number")
     folds = folder.folds(y, work.outer, seed)
     judge = scoring_of(task)

@@ -119,8 +119,8 @@ def eigenpairs(
     if not 1 <= k <= n:
         raise ValueError(f"k must lie between 1 and n={n}, got {k}")
     solver = BlockKrylov() if solver is None else solver
-    plain = isinstance(operator, np.ndarray)
-    seen = DenseSymmetric(operator) if plain and n > solver.dense else operator
+    large = n > solver.dense and isinstance(operator, np.ndarray)
+    seen = DenseSymmetric(np.asarray(operator)) if large else operator
     problem = LeadingSubspace(Negative(seen) if smallest else seen, k)
     # Restarts are at `largest` blocks: with fewer rows the basis would be the whole space.
     crowded = solver.largest * (k + solver.guard) > n
