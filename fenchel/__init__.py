@@ -113,6 +113,7 @@ _ROOMS = {
     "fenchel.score.scorers": ("scorer",),
     "fenchel.score.spectral_certificates": ("certify_clusters", "certify_projection"),
     "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
+    "fenchel.score.silhouette": ("silhouette", "silhouette_samples"),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (
         "det_curve",

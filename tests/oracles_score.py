@@ -276,3 +276,22 @@ def least_scatter(X, k):
     # Clusters that stay empty are no help: of equal ones that with the most clusters is given.
     found = min(partitions(len(rows), k), key=lambda labels: (scatter(labels), -max(labels)))
     return scatter(found), found
+
+
+def silhouettes(X, labels, weight):
+    """Rousseeuw's s(i) of whole weights: rows that stand several times, pair by pair."""
+    X, labels = np.asarray(X, np.float64), np.asarray(labels)
+    copies = np.repeat(np.arange(len(X)), weight)
+    found = np.zeros(len(X))
+    for i in range(len(X)):
+        others = list(copies)
+        if i in others:
+            others.remove(i)
+        means = {}
+        for label in set(labels[copies]) | {labels[i]}:
+            apart = [np.sqrt(np.sum((X[i] - X[j]) ** 2)) for j in others if labels[j] == label]
+            means[label] = np.mean(apart) if apart else None
+        a = means.pop(labels[i])
+        b = min(value for value in means.values() if value is not None)
+        found[i] = 0.0 if a is None or max(a, b) == 0.0 else (b - a) / max(a, b)
+    return found

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import silhouette_samples
 
 from fenchel import show
 from fenchel.app.models import Entry
@@ -17,6 +16,7 @@ from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import CentredRows
 from fenchel.score.gap import GapStatistic, gap_statistic
+from fenchel.score.silhouette import silhouette_samples
 from fenchel.score.spectral_certificates import cluster_codes
 
 Floats = NDArray[np.float64]
