@@ -263,7 +263,7 @@ CLUSTERS: tuple[Entry, ...] = (
 EMBEDDINGS: tuple[Entry, ...] = (
     Entry(
         "principal-components",
-        _of("sklearn.decomposition", "PCA", svd_solver="full"),
+        _of(_MODELS + "spectral.pca", "PCA"),
         {"n_components": list(range(1, 6))},
         "principal components",
     ),
