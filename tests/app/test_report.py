@@ -230,3 +230,16 @@ def test_the_sample_of_the_readme_is_what_is_printed():
     near = re.compile(r"within (rounding|\d(\.\d)?e-1[45]) of")
     alike = [near.sub("within rounding of", line) for line in reports.cancer().verdict()]
     assert sample == alike
+
+
+def test_tables_with_a_target_are_mapped_too():
+    for report, labels in (
+        (reports.cancer(), {"malignant", "benign"}),
+        (reports.diabetes(), {"lowest quarter", "highest quarter"}),
+    ):
+        (told,) = report.numbers["embeddings"]
+        assert told["certificate"]["relative_gap"] < 1e-6 and len(told["axes"]) == 2
+        assert 0.7 < told["dimensions"][-1]["trustworthiness"]["value"] <= 1.0
+        drawn = json.dumps(report.figures["embedding_0"]["spec"])
+        assert all(label in drawn for label in labels) and "scree_0" in report.figures
+        assert 'id="embedding"' in report.html()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,22 @@ from numpy.typing import NDArray
 from sklearn.manifold import trustworthiness
 
 from fenchel import show
-from fenchel.app.models import Entry
+from fenchel.app.models import EMBEDDINGS, Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import proved, told, untold
+from fenchel.app.table.task import Task
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import CentredRows
+from fenchel.data.blocks import one_thread
 
 Floats = NDArray[np.float64]
 TRUST_ROWS = 800  # whose neighbours are compared
 NEIGHBOURS = 10
 LOADS = 6  # columns that an axis is told by
+# Of a table with a target, so many rows and columns are mapped: their scatter takes 0.3 s.
+MAPPED_ROWS = 5000
+MAPPED_COLUMNS = 500
+QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarter")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +41,7 @@ class Embedding:
     model, points : the map into two dimensions, or one where there are no two, and the rows there
     axes : directions in the columns; None where the map is not linear
     proof : that no other plane holds more; None where the map is not linear
+    codes, labels : groups of the rows, by which they are coloured
     """
 
     entry: Entry
@@ -47,6 +55,8 @@ class Embedding:
     points: Floats
     axes: Floats | None
     proof: Certificate | None
+    codes: NDArray[np.intp] | None = None
+    labels: Sequence[str] = ()
 
 
 def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embedding:
@@ -80,6 +90,35 @@ def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embeddin
         axes=None if axes is None else np.asarray(axes),
         proof=None if axes is None else cloud.projected(axes),
     )
+
+
+def mapped(task: Task, X: Any, y: NDArray[Any], seed: int) -> tuple[Embedding, ...]:
+    """The training rows of a table with a target in a plane, each with its target beside it; none
+    where there are texts, or too few or too many columns."""
+    n, d = X.shape
+    if not isinstance(X, np.ndarray) or not 2 <= d <= MAPPED_COLUMNS or n < 3:
+        return ()
+    some = np.arange(n)
+    if n > MAPPED_ROWS:
+        some = np.sort(np.random.default_rng(seed).choice(n, MAPPED_ROWS, replace=False))
+    rows = np.asarray(X[some], dtype=np.float64)
+    with one_thread():
+        cloud = CentredRows(rows)
+        found = tuple(embedded(entry, rows, cloud, seed) for entry in EMBEDDINGS)
+    return tuple(replace(one, **_groups(task, y[some])) for one in found)
+
+
+def _groups(task: Task, y: NDArray[Any]) -> dict[str, Any]:
+    """By what the rows are coloured: their class, or the quarter that a number to predict is in."""
+    labels: tuple[str, ...] = QUARTERS
+    if task.kind == "number":
+        codes = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y, side="left")
+    elif task.kind == "two classes":  # of two the positive one has the first colour
+        codes, labels = 1 - y.astype(np.intp), task.classes[::-1]
+    else:
+        codes, labels = y.astype(np.intp), task.classes
+    there, codes = np.unique(codes, return_inverse=True)  # equal numbers may fill two quarters
+    return {"codes": codes, "labels": [labels[k] for k in there]}
 
 
 def embedding_numbers(found: Embedding, names: tuple[str, ...]) -> dict[str, Any]:
@@ -120,18 +159,23 @@ def embedding_numbers(found: Embedding, names: tuple[str, ...]) -> dict[str, Any
     }
 
 
-def embedding_figures(
-    found: Embedding, codes: NDArray[np.intp] | None, **size: Any
-) -> dict[str, Any]:
-    """Charts by name: what the axes hold, and the rows in the plane by cluster."""
+def in_clusters(found: Embedding, codes: NDArray[np.intp] | None) -> Embedding:
+    """The same map, its rows coloured by their clusters where there are two or more."""
+    if codes is None or not codes.any():
+        return found
+    labels = [f"cluster {k + 1}" for k in range(int(codes.max()) + 1)]
+    return replace(found, codes=codes, labels=labels)
+
+
+def embedding_figures(found: Embedding, **size: Any) -> dict[str, Any]:
+    """Charts by name: what the axes hold, and the rows in the plane by group."""
     charts = {"scree": show.scree(found.spectrum, **size)}
     if found.points.shape[1] == 2:
         words = found.entry.words
-        count = 1 if codes is None else int(codes.max()) + 1
         charts["embedding"] = show.embedding(
             found.points,
-            codes if count > 1 else None,
-            labels=[f"cluster {k + 1}" for k in range(count)],
+            found.codes,
+            labels=found.labels or None,
             names=("first axis", "second axis"),
             title=f"{len(found.points):,} rows in the plane of the first two {words}",
             **size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel import show
+from fenchel.app.report.embeddings import embedding_figures
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
@@ -86,6 +87,7 @@ def figures(
     judged = {"two classes": _two, "several classes": _several, "number": _number}[kind]
     drawers = [*_shared(found), *judged(found, points, known), *correlation_figure(numbers)]
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
+    whole |= placed_figures([embedding_figures(one, **BROAD) for one in found.maps])
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
     if "importance" in whole:
@@ -100,6 +102,15 @@ def figures(
         if len(found.encoder.names) > 2:
             whole["boundary"]["notes"] += " All other columns are at their mean."
     return whole
+
+
+def placed_figures(lists: Sequence[dict[str, Any]]) -> dict[str, Figure]:
+    """The charts of every clustering or map, by name and place in the list."""
+    return {
+        f"{name}_{place}": {**drawn(chart), "kind": KINDS[name]}
+        for place, charts in enumerate(lists)
+        for name, chart in charts.items()
+    }
 
 
 def figure_of_time(found: Study) -> dict[str, Figure]:

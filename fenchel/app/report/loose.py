@@ -19,9 +19,17 @@ from fenchel.app.report.embeddings import (
     embedded,
     embedding_figures,
     embedding_numbers,
+    in_clusters,
 )
 from fenchel.app.report.entries import plain
-from fenchel.app.report.figures import BROAD, KINDS, Figure, correlation_figure, drawn
+from fenchel.app.report.figures import (
+    BROAD,
+    KINDS,
+    Figure,
+    correlation_figure,
+    drawn,
+    placed_figures,
+)
 from fenchel.app.report.numbers import Numbers, shared_numbers
 from fenchel.app.report.options import Options
 from fenchel.app.report.study import Clock
@@ -169,15 +177,10 @@ def loose_numbers(source: Source, task: Task, options: Options, found: Shape) ->
 
 def loose_figures(found: Shape, numbers: Numbers) -> dict[str, Figure]:
     """The figures of every clustering and embedding, by name and place in its list."""
-    charts: dict[str, Any] = {name: draw() for name, draw in correlation_figure(numbers)}
-    for place, clustering in enumerate(found.clusterings):
-        for name, chart in cluster_figures(clustering, **BROAD).items():
-            charts[f"{name}_{place}"] = chart
     codes = found.clusterings[0].labels if found.clusterings else None
-    for place, embedding in enumerate(found.embeddings):
-        for name, chart in embedding_figures(embedding, codes, **BROAD).items():
-            charts[f"{name}_{place}"] = chart
-    return {
-        key: {**drawn(chart), "kind": KINDS[key.rpartition("_")[0] or key]}
-        for key, chart in charts.items()
+    groups = [cluster_figures(one, **BROAD) for one in found.clusterings]
+    maps = [embedding_figures(in_clusters(one, codes), **BROAD) for one in found.embeddings]
+    whole = {
+        name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in correlation_figure(numbers)
     }
+    return {**whole, **placed_figures(groups), **placed_figures(maps)}

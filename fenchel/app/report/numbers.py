@@ -17,6 +17,7 @@ from fenchel.app.report import card, errors, number, several, two
 from fenchel.app.report.checks import findings
 from fenchel.app.report.cluster_bootstrap import cluster_interval, weighted_score
 from fenchel.app.report.contest import contest_numbers, seconds
+from fenchel.app.report.embeddings import embedding_numbers
 from fenchel.app.report.entries import Entry, plain, told, untold
 from fenchel.app.report.fitted import certificate_numbers, certificate_seconds, winner_numbers
 from fenchel.app.report.options import Options
@@ -153,6 +154,7 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
             "separated": bool(task.classes)
             and bool((found.model.predict(found.X) == found.y).all()),
         },
+        "embeddings": [embedding_numbers(one, found.encoder.names) for one in found.maps],
         "warnings": list(found.warnings),
         **judged,
     }

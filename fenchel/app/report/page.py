@@ -32,7 +32,7 @@ TITLES = {
     "proof": "Proof",
     "errors": "Errors",
     "clusters": "Clusters",
-    "embedding": "Embedding",
+    "embedding": "Map",
     "data": "Data",
     "again": "Reproduction",
 }
@@ -58,6 +58,7 @@ def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]
             "model": model_section(numbers, figures),
             "proof": proof_section(numbers, figures, moving_words(moving)),
             "errors": errors_section(numbers),
+            "embedding": embedding_section(numbers, figures),
         }
     sections |= {"data": data_section(numbers, figures), "again": again_section(numbers)}
     there = {key: text for key, text in sections.items() if text}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fenchel.app.report.challenger import WORDS as CHALLENGER
 from fenchel.app.report.challenger import Challenger, challenge
 from fenchel.app.report.contest import Contest, contest, scoring_of
+from fenchel.app.report.embeddings import Embedding, mapped
 from fenchel.app.report.fitted import Winner, winner
 from fenchel.app.report.importance import importance
 from fenchel.app.report.options import Options
@@ -89,6 +90,7 @@ class Study:
     near_duplicates: tuple[NearDuplicate, ...]
     total_rows: tuple[TotalRow, ...]
     target_doubts: tuple[str, ...]
+    maps: tuple[Embedding, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -169,6 +171,8 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
             task, best.model, encoder, X_test, y_test, options.seed, options.level
         )
         plain_fit = unpenalised(task, encoder, X, y, options.level)
+    with clock.part("mapping the rows"):
+        maps = mapped(task, X, y, options.seed)
     challenger = None
     if options.challenger:
         with clock.part(f"fitting the challenger, {CHALLENGER}"):
@@ -202,6 +206,7 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         near_duplicates=doubles,
         total_rows=totals,
         target_doubts=doubts,
+        maps=maps,
     )
 
 

@@ -1,4 +1,4 @@
-"""Clusters and embeddings of a table without a target."""
+"""Clusters of a table without a target, and the rows of any table in a plane."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def _tried(one: dict[str, Any]) -> Markup:
 
 def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | None:
     """Every embedding: the plane, what its axes hold and are made of."""
-    held = numbers["shape"].get("embeddings")
+    with_target = numbers["task"]["kind"] != "none"
+    held = numbers["embeddings"] if with_target else numbers["shape"].get("embeddings")
     if not held:
         return None
     parts: list[Any] = []
@@ -102,11 +103,11 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
         ]
     near = held[0]["neighbour_rows"]
     lead = (
-        f"{held[0]['rows']:,} rows were embedded; trustworthiness (are neighbours in the picture "
-        "neighbours in the table?) and continuity (the converse) were computed for "
-        f"{near:,} of them; 1 is perfect."
+        f"{held[0]['rows']:,} {'training ' * with_target}rows were embedded; trustworthiness (are "
+        "neighbours in the picture neighbours in the table?) and continuity (the converse) were "
+        f"computed for {near:,} of them; 1 is perfect."
     )
-    return section("embedding", "Embedding", *parts, lead=lead)
+    return section("embedding", "Map", *parts, lead=lead)
 
 
 def _dimensions(one: dict[str, Any]) -> Markup:
