@@ -67,6 +67,8 @@ _ROOMS = {
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),
     # discriminants
     "fenchel.models.discriminant.linear": ("LinearDiscriminantAnalysis",),
+    "fenchel.models.discriminant.fisher": ("FisherDiscriminant",),
+    "fenchel.models.discriminant.kernel_fisher": ("KernelFisherDiscriminant",),
     "fenchel.models.discriminant.quadratic": ("QuadraticDiscriminantAnalysis",),
     "fenchel.models.discriminant.regularized": (
         "RegularizedDiscriminantAnalysis",

@@ -55,3 +55,18 @@ def negative_log_likelihood(X, y, priors, means, covariances, s=None):
     """-Σ s log(π_y N(x; μ_y, Σ_y))."""
     s = np.ones(len(X)) if s is None else s
     return -float(s @ log_joint(X, priors, means, covariances)[np.arange(len(X)), y])
+
+
+def fisher(X, y, ridge=0.0, s=None):
+    """Eigenvalues, largest first, and axes of S_B u = λ (S_W + ρI) u, u'(S_W + ρI)u = 1."""
+    parts = moments(X, y, s)
+    W = np.array([w for w, _, _ in parts])
+    means = np.array([m for _, m, _ in parts])
+    T = sum(S for _, _, S in parts) / W.sum()
+    T = T + ridge * np.trace(T) / len(T) * np.eye(len(T))
+    apart = means - W @ means / W.sum()
+    S_B = (apart * (W / W.sum())[:, None]).T @ apart
+    L = np.linalg.cholesky(T)
+    values, V = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, S_B).T))
+    order = np.argsort(-values)[: len(W) - 1]
+    return values[order], np.linalg.solve(L.T, V[:, order]), S_B, T

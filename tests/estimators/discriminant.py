@@ -5,6 +5,8 @@ from __future__ import annotations
 from sklearn.base import BaseEstimator
 
 from fenchel import (
+    FisherDiscriminant,
+    KernelFisherDiscriminant,
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
     RegularizedDiscriminantAnalysis,
@@ -20,4 +22,8 @@ ESTIMATORS: list[BaseEstimator] = [
     RegularizedDiscriminantAnalysis(),
     RegularizedDiscriminantAnalysis(0.1, 0.2, store_covariance=True),
     RegularizedDiscriminantAnalysisCV(),
+    FisherDiscriminant(),
+    FisherDiscriminant(ridge=0.1),
+    KernelFisherDiscriminant(),
+    KernelFisherDiscriminant(kernel="poly", degree=2, gamma="auto"),
 ]

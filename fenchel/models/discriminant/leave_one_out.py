@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import double, host, is_sparse, logsumexp
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.models.discriminant.class_sums import ClassSums, scaled
-from fenchel.models.discriminant.shared_covariance import unit_of_identity
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, scaled
+from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)

@@ -19,9 +19,11 @@ from fenchel.models.base import host_keep
 from fenchel.models.certified import SelfCertified
 from fenchel.models.classes import LinearClassifier
 from fenchel.models.discriminant.bayes_error import BayesError, of_two_planes
-from fenchel.models.discriminant.class_sums import ClassSums, class_coded, class_sums
 from fenchel.models.discriminant.classifier import GaussianClassifier
-from fenchel.models.discriminant.covariance import Root, root_of
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_coded, class_sums
+from fenchel.models.discriminant.estimates.covariance import Root, root_of
+from fenchel.models.discriminant.estimates.settings import check_shrinkage, priors_of, takes_parts
+from fenchel.models.discriminant.estimates.shared_covariance import shared_target
 from fenchel.models.discriminant.own_covariances import (
     as_dtype,
     forget,
@@ -31,8 +33,6 @@ from fenchel.models.discriminant.own_covariances import (
 )
 from fenchel.models.discriminant.projection import projected, upright
 from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
-from fenchel.models.discriminant.settings import check_shrinkage, priors_of, takes_parts
-from fenchel.models.discriminant.shared_covariance import shared_target
 from fenchel.models.fitted import coded_rows
 from fenchel.models.namespace import fit_method
 from fenchel.models.rank import RankDeficient

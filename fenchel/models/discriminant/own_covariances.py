@@ -15,11 +15,16 @@ from fenchel.data.blocks import Blocks
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.classes import check_two
-from fenchel.models.discriminant.class_sums import ClassSums, class_sums
 from fenchel.models.discriminant.classifier import GaussianClassifier
-from fenchel.models.discriminant.covariance import Root, oracle_share, root_of, shrunk_in_units
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_sums
+from fenchel.models.discriminant.estimates.covariance import (
+    Root,
+    oracle_share,
+    root_of,
+    shrunk_in_units,
+)
+from fenchel.models.discriminant.estimates.settings import priors_of
 from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
-from fenchel.models.discriminant.settings import priors_of
 from fenchel.models.fitted import coded_rows
 from fenchel.models.rank import RankDeficient
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.models.discriminant.covariance import Root
+from fenchel.models.discriminant.estimates.covariance import Root
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)

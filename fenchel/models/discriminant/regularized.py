@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.data.blocks import Blocks
 from fenchel.models.certified import SelfCertified
-from fenchel.models.discriminant.class_sums import ClassSums, class_coded, class_sums
-from fenchel.models.discriminant.covariance import shrunk_in_units
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_coded, class_sums
+from fenchel.models.discriminant.estimates.covariance import shrunk_in_units
+from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
 from fenchel.models.discriminant.leave_one_out import LeftOut, left_out
 from fenchel.models.discriminant.own_covariances import OwnCovariances, further_sums
-from fenchel.models.discriminant.shared_covariance import unit_of_identity
 from fenchel.models.fitted import coded_rows
 from fenchel.models.namespace import fit_method
 

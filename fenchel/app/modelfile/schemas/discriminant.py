@@ -17,6 +17,7 @@ from fenchel.app.modelfile.check import (
     of_class,
     tuple_of,
 )
+from fenchel.app.modelfile.classes import KERNELS
 from fenchel.app.modelfile.schema import CLASSES, Kind
 
 
@@ -54,6 +55,13 @@ _own: dict[str, Check] = {
     "_roots": finite("K", "d", "d"),
     "_log_dets": finite("K"),
 }
+_fisher: dict[str, Check] = {
+    "eigenvalues_": finite("axes"),
+    "explained_variance_ratio_": finite("axes"),
+    "rank_": count,
+    "certificate_": of_class("Certificate"),
+}
+_plain_fisher = ("n_features_in_", "classes_")
 _densities = ("n_features_in_", "classes_", "priors_", "means_", "_roots", "_log_dets")
 _plain = ("n_features_in_", "classes_", "priors_", "means_")
 
@@ -73,6 +81,34 @@ ESTIMATORS: dict[str, Kind] = {
             "_log_det": finite_number,
         },
         (*_plain, "coef_", "intercept_", "scalings_", "xbar_", "_root", "_log_det"),
+    ),
+    "FisherDiscriminant": Kind(
+        "fenchel.models.discriminant.fisher",
+        {
+            **CLASSES,
+            **_fisher,
+            "means_": finite("K", "d"),
+            "moments_": _moments_of_classes,
+            "coef_": finite("planes", "d"),
+            "intercept_": finite("planes"),
+            "scalings_": finite("d", "axes"),
+            "xbar_": finite("d"),
+        },
+        (*_plain_fisher, "coef_", "intercept_", "scalings_", "xbar_"),
+    ),
+    "KernelFisherDiscriminant": Kind(
+        "fenchel.models.discriminant.kernel_fisher",
+        {
+            **CLASSES,
+            **{name: check for name, check in _fisher.items() if name != "rank_"},
+            "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
+            "support_": array_of("i", "vectors"),
+            "support_vectors_": finite("vectors", "d") | finite(0, "d"),
+            "dual_coef_": finite("vectors", "axes"),
+            "intercept_": finite("axes"),
+            "centres_": finite("K", "axes"),
+        },
+        (*_plain_fisher, "kernel_", "support_vectors_", "dual_coef_", "intercept_", "centres_"),
     ),
     "QuadraticDiscriminantAnalysis": Kind(
         "fenchel.models.discriminant.quadratic", _own, _densities

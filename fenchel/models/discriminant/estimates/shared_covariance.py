@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.blocks import Blocks
-from fenchel.models.discriminant.class_sums import ClassSums, scaled
-from fenchel.models.discriminant.covariance import ledoit_wolf_shares, shrunk_in_units
-from fenchel.models.discriminant.settings import own_estimates
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, scaled
+from fenchel.models.discriminant.estimates.covariance import ledoit_wolf_shares, shrunk_in_units
+from fenchel.models.discriminant.estimates.settings import own_estimates
 
 Floats = NDArray[np.float64]
 

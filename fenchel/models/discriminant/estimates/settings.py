@@ -12,7 +12,7 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.models.base import host_keep
-from fenchel.models.discriminant.class_sums import ClassSums, scaled
+from fenchel.models.discriminant.estimates.class_sums import ClassSums, scaled
 
 Floats = NDArray[np.float64]
 

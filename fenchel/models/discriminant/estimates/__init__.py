@@ -1,0 +1,1 @@
+"""What is estimated of Gaussian classes: moments, covariances and their shrinkage, priors."""
