@@ -89,6 +89,8 @@ _ROOMS = {
     # string kernels
     # support vector machines
     "fenchel.models.kernel.svc": ("SVC",),
+    "fenchel.models.kernel.svr": ("SVR",),
+    "fenchel.models.kernel.one_class_svm": ("OneClassSVM",),
     # certificates
     "fenchel.models.certify": ("certify",),
     "fenchel.score.gaussian": ("GaussianClasses",),

@@ -13,6 +13,7 @@ from scipy import linalg
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
@@ -59,28 +60,35 @@ def certify_kernel(model: Any, whole: Block) -> Certificate:
 
 
 def certify_machine(
-    C: float, kernel: Kernel, rows: Any, coef: Floats, b: float, y: Floats, s: Floats
+    C: float,
+    kernel: Kernel,
+    rows: Any,
+    coef: Floats,
+    b: float,
+    y: Floats,
+    s: Floats,
+    loss: Bent | None = None,
 ) -> Certificate:
     """The certificate of one machine: rows, those of its classes that have weight; coef, y and s of
-    all rows."""
+    all rows; loss: the hinge unless given, with l*(y, 0) = 0."""
+    loss = Hinge() if loss is None else loss
     support = rows[coef[rows] != 0.0]
     _check_memory(len(support), "the kernel among support vectors")
     c, weight = coef[support], s[support]
     rest = np.setdiff1d(rows, support, assume_unique=True)
-    loss = 0.0
+    missed = 0.0
     step = max(1, TILE // max(len(support), 1))
     for lo in range(0, len(rest), step):
         here = rest[lo : lo + step]
-        margin = y[here] * (kernel(here, support) @ c + b)
-        loss += float(s[here] @ np.maximum(0.0, 1.0 - margin))
+        missed += float(s[here] @ loss.value(y[here], kernel(here, support) @ c + b))
     if not len(support):
-        return Certificate(C * loss, 0.0, "duality")
+        return Certificate(C * missed, 0.0, "duality")
     design = GramDesign(kernel(support, support), y[support], weight)
     factor = C * design.weight
-    theta = -y[support] * np.clip(y[support] * c / (C * weight), 0.0, 1.0)
-    problem = Problem(Hinge(), L2(1.0 / factor), design, True)
+    theta = (-c / (C * weight)).clip(*loss.slopes(y[support]))
+    problem = Problem(loss, L2(1.0 / factor), design, True)
     proof = problem.certify((c, b), dual=theta).scaled(factor)
-    return replace(proof, value=proof.value + C * loss)
+    return replace(proof, value=proof.value + C * missed)
 
 
 def _pairs(model: Any, codes: Any, support: Any) -> Iterator[tuple[int, int, int, Floats, float]]:

@@ -51,9 +51,7 @@ def single_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
 
 def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     """The rows with their targets beside them; a number as weight stands for every row."""
-    if isinstance(sample_weight, Real):
-        rows = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
-        sample_weight = np.full(rows, float(sample_weight))
+    sample_weight = weight_of_rows(X, sample_weight)
     if is_remote(X):
         if y is None:
             _check_own_target(estimator, X)
@@ -72,6 +70,14 @@ def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     if blocks.dtype != np.float64 and (np.abs(target.astype(np.float64)) > top).any():
         raise ValueError(f"y holds numbers beyond {blocks.dtype}, the type of X: give X in float64")
     return blocks
+
+
+def weight_of_rows(X: Any, sample_weight: Any) -> Any:
+    """The weight of each row; a number stands for every row."""
+    if not isinstance(sample_weight, Real):
+        return sample_weight
+    rows = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
+    return np.full(rows, float(sample_weight))
 
 
 def _check_own_target(estimator: Any, X: Any) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Bent
+from fenchel.convex.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.geometry.kernel import KernelFunction
@@ -67,6 +68,22 @@ def fit_dual(
     """min over f and b of C Σ sᵢ l(yᵢ, f(xᵢ) + b) + ‖f‖²/2 over the members."""
     design = gram.design(y, s, members)
     factor = C * design.weight
+    return _driven(estimator, gram, Problem(loss, L2(1.0 / factor), design, True), factor, start)
+
+
+def fit_one_class(estimator: Any, gram: GramRows, nu: float, s: Floats | None) -> DualFit:
+    """min over f and ρ of ‖f‖²/2 + Σ sᵢ max(0, ρ - f(xᵢ)) - ν ρ Σ sᵢ, with b = -ρ."""
+    design = gram.design(np.zeros(gram.n), s)
+    return _driven(estimator, gram, OneClass(design, nu), 1.0, None)
+
+
+def _driven(
+    estimator: Any,
+    gram: GramRows,
+    problem: Problem | OneClass,
+    factor: float,
+    start: Floats | None,
+) -> DualFit:
     solver = BlockSMO(
         goal=float(estimator.tol),
         measure="kkt",
@@ -76,7 +93,7 @@ def fit_dual(
     )
     with watch(estimator.verbose, estimator.tol) as show:
         found = minimise(
-            Problem(loss, L2(1.0 / factor), design, True),
+            problem,
             solver,
             tol=float(estimator.tol),
             max_steps=STEPS,
@@ -86,7 +103,7 @@ def fit_dual(
         )
     proof = found.certificate
     if not gram.convex:  # the loop certifies nothing without convexity: what the solver states
-        stated = solver.prove(Problem(loss, L2(1.0 / factor), design, True), found.state)
+        stated = solver.prove(problem, found.state)
         proof = replace(stated, steps=proof.steps, seconds=proof.seconds)
     beta, b = found.point
     return DualFit(

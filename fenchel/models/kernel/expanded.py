@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import Blocks
 from fenchel.data.kernel_design import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import GivenColumns
 from fenchel.models.base import host_keep, rows_in
-from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.kernel.dual_fit import DualFit
+from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -29,6 +31,8 @@ class SupportExpansion(BaseEstimator):
     support_vectors_: Any
     dual_coef_: Floats
     intercept_: Floats
+    shape_fit_: tuple[int, int]
+    n_iter_: Any
 
     def _keep(self, gram: GramRows, X: Any, support: Numbers) -> None:
         """What scores need; of a Gram matrix the numbers of its columns."""
@@ -50,6 +54,44 @@ class SupportExpansion(BaseEstimator):
             rows = block.X if is_sparse(block.X) else host_keep(block.X)
             parts.append(kernel_product(self.kernel_, rows, points, coef))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _check_fitted_rows(self, rows: Any) -> None:
+        """Refuses other rows than those of the fit: coefficients name them by number."""
+        n, support = rows.shape[0], np.asarray(self.support_, np.int64)
+        held = self.support_vectors_
+        same = n == self.shape_fit_[0] and (
+            held.shape[0] == 0 or abs(rows[support] - held).max() == 0.0
+        )
+        if not same:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted on {self.shape_fit_[0]} rows and its "
+                f"support vectors are not those rows of X, which has {n}: pass the rows it was "
+                "fitted on, in their order"
+            )
+
+    def _convex_rows(self, blocks: Blocks) -> GramRows:
+        """The kernel on the rows of the fit; refuses one without a certificate."""
+        gram = gram_rows(self, blocks)
+        if not gram.convex:
+            raise ValueError(
+                "the kernel is not positive semi-definite on these rows, so the objective of this "
+                f"{type(self).__name__} is not convex and has no certificate"
+            )
+        return gram
+
+    def _record(self, gram: GramRows, blocks: Blocks, found: DualFit, coef: Floats) -> None:
+        """What a fit of one machine says, for these coefficients on all rows."""
+        support = np.flatnonzero(coef)
+        self._keep(gram, blocks.gather().X, support)
+        self.n_support_ = np.array([len(support)], np.int32)
+        self.dual_coef_ = coef[None, support]
+        self.intercept_ = np.array([found.b])
+        self.shape_fit_ = (blocks.n_rows, blocks.n_cols)
+        self.certificate_ = found.certificate
+        self.history_ = found.history
+        self.converged_ = found.converged
+        self.fit_status_ = 0 if found.converged else 1
+        self.n_iter_ = found.pairs
 
     def _plane(self, coef: Floats) -> Floats:
         """w of a linear kernel for each column of coef."""

@@ -225,24 +225,11 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         whole = coded_rows(self, X, y, sample_weight).gather()
         n, codes = whole.n_rows, host(whole.y).astype(np.int64)
         rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
+        self._check_fitted_rows(rows)
         support = np.asarray(self.support_, np.int64)
-        held = self.support_vectors_
-        same = n == self.shape_fit_[0] and (
-            held.shape[0] == 0 or abs(rows[support] - held).max() == 0.0
-        )
-        if not same:
-            raise ValueError(
-                f"this SVC was fitted on {self.shape_fit_[0]} rows and its support vectors are not "
-                f"those rows of X, which has {n}: pass the rows it was fitted on, in their order"
-            )
         s = np.ones(n) if whole.weight is None else host(whole.weight)
         s = s * self.class_weight_[codes]
-        gram = gram_rows(self, coded_rows(self, X, y, sample_weight))
-        if not gram.convex:
-            raise ValueError(
-                "the kernel is not positive semi-definite on these rows, so the objective of this "
-                "SVC is not convex and has no certificate"
-            )
+        gram = self._convex_rows(coded_rows(self, X, y, sample_weight))
         parts = []
         columns = self._columns()
         for number, machine in enumerate(self._machines()):

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array
@@ -74,7 +75,8 @@ class DualMemory:
 
 @dataclass(frozen=True, slots=True)
 class BlockSMO(Solver):
-    """Decomposition for kernel problems whose loss has three straight pieces, and an L2 penalty.
+    """Decomposition for kernel problems whose loss has three straight pieces, and an L2 penalty,
+    and for the support of a distribution.
 
     goal: what to reach, in `measure`: the relative duality "gap", or by how much the optimality
     conditions are missed, in units of the score ("kkt"), the certificate's residual. block: rows in
@@ -98,9 +100,12 @@ class BlockSMO(Solver):
     )
     proves: ClassVar[bool] = True
 
-    def init(self, problem: Problem, start: Point | State | None) -> State:
+    def missing(self, problem: Any) -> type[Need] | None:
+        return None if isinstance(problem, OneClass) else Solver.missing(self, problem)
+
+    def init(self, problem: Problem | OneClass, start: Point | State | None) -> State:
         box = DualBox.of(problem)
-        beta = np.zeros(len(box.y))
+        beta = box.start()
         if start is not None:
             given = start.point[0] if isinstance(start, State) else start[0]
             beta = box.feasible(np.asarray(given, np.float64))
@@ -109,7 +114,7 @@ class BlockSMO(Solver):
         none = np.zeros(0, np.int64)
         return self._state(problem, box, beta, none, 0, cache, stalled=False)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: Problem | OneClass, state: State) -> State:
         memory: DualMemory = state.memory
         box, beta, F = memory.box, memory.beta.copy(), memory.F.copy()
         cache, recent, pairs = memory.cache, memory.recent, memory.pairs
@@ -133,7 +138,7 @@ class BlockSMO(Solver):
             return replace(found, memory=replace(new, cache=cache))
         return replace(found, stalled=pairs == begun or pairs >= self.max_pairs)
 
-    def prove(self, problem: Problem, state: State) -> Certificate:
+    def prove(self, problem: Problem | OneClass, state: State) -> Certificate:
         memory: DualMemory = state.memory
         return memory.proof
 
@@ -151,7 +156,12 @@ class BlockSMO(Solver):
         return math.inf if memory.proof.relative_gap <= self.goal else 0.0
 
     def _is_near(
-        self, problem: Problem, box: DualBox, beta: Floats, F: Floats, violation: float
+        self,
+        problem: Problem | OneClass,
+        box: DualBox,
+        beta: Floats,
+        F: Floats,
+        violation: float,
     ) -> bool:
         """Whether the conditions hold at the running scores, with a margin for their rounding."""
         if self.measure == "kkt":
@@ -193,7 +203,7 @@ class BlockSMO(Solver):
 
     def _state(
         self,
-        problem: Problem,
+        problem: Problem | OneClass,
         box: DualBox,
         beta: Floats,
         recent: NDArray[np.int64],
@@ -210,13 +220,13 @@ class BlockSMO(Solver):
         b = box.level(rise, fall)
         proof = self._certificate(problem, box, beta, f, b, violation)
         memory = DualMemory(box, beta, F, recent, violation, proof, pairs, cache)
-        theta = box.dual_point(problem, beta)
+        theta = None if isinstance(problem, OneClass) else box.dual_point(problem, beta)
         left = proof.gap if self.convex else violation * abs(proof.value)
         return State((beta, b), Value(proof.value), left, stalled, memory, theta)
 
     def _certificate(
         self,
-        problem: Problem,
+        problem: Problem | OneClass,
         box: DualBox,
         beta: Floats,
         f: Floats,
@@ -228,6 +238,10 @@ class BlockSMO(Solver):
         P = Σ s l(y, f + b) + λ β'f/2 ≥ D = -Σ s l*(y, θ) - λ β'f/2 - |λ Σβ| (|b| + |b - ȳ|) · 2
         but for rounding, which the bound pays.
         """
+        residual = violation if self.measure == "kkt" or not self.convex else None
+        if isinstance(problem, OneClass):
+            found = replace(problem.at(beta, f, -b), residual=residual)
+            return found if self.convex else unproved(found)
         loss, design, penalty = problem.loss, problem.design, problem.penalty
         assert isinstance(design, KernelExpansion)
         assert isinstance(penalty, L2)
@@ -236,7 +250,7 @@ class BlockSMO(Solver):
         risk, dual, floor = (float(part) / design.weight for part in sums)
         half = 0.5 * penalty.lam * float(beta @ f)
         if not self.convex:
-            return Certificate(risk + half, -math.inf, "stationary", residual=violation)
+            return unproved(Certificate(risk + half, -math.inf, residual=residual))
         # What rounding left of Σβ = 0, charged for an intercept twice as large.
         size = 2.0 * (abs(b) + abs(b - float(problem.middle))) if box.free else 0.0
         stray = abs(penalty.lam * float(beta.sum())) * size
@@ -245,8 +259,12 @@ class BlockSMO(Solver):
         # with inner products of rows far from zero.
         stray += penalty.lam * ROUNDING * box.top * float(np.abs(beta).sum()) ** 2
         bound = max(0.0, -dual - half - stray)  # no loss and no penalty is below zero
-        residual = violation if self.measure == "kkt" else None
         return Certificate(risk + half, bound, "duality", floor=floor, residual=residual)
+
+
+def unproved(found: Certificate) -> Certificate:
+    """What is left of a proof where the kernel is not positive semi-definite."""
+    return replace(found, bound=-math.inf, kind="stationary", floor=0.0, scale=None)
 
 
 def _plain(y: Array, z: Array) -> Any:

@@ -4,7 +4,8 @@
 
 for Σ sᵢ l(yᵢ, f(xᵢ) + b) + λ‖f‖²/2, f = Σ βᵢ k(xᵢ, ·), θᵢ = -λβᵢ/sᵢ: the interval is that of the
 slopes of l, w the half-width of its flat piece, Dᵢᵢ = λ soft/sᵢ where its joints are parabolas. The
-hinge is such a loss about the target yᵢ = ±1 with w = 0.
+hinge is such a loss about the target yᵢ = ±1 with w = 0. The support of a distribution (`OneClass`)
+has y = 0, w = 0 and Σβ = νS.
 
 Reference: Schölkopf and Smola, Learning with Kernels (2002), sections 7.3 and 9.2.
 """
@@ -17,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.loss import Bent
+from fenchel.convex.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.kernel_design import KernelExpansion
 
 Floats = NDArray[np.float64]
+SLACK = 1e-12  # of the largest score: sums of 10⁴ terms in another order differ by no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +36,25 @@ class DualBox:
     high: Floats
     width: float
     ridge: Floats
-    free: bool  # whether b is free, so that Σβ = 0
+    free: bool  # whether b is free, so that Σβ is fixed
     top: float  # the largest entry of K
+    first: Floats | None = None  # where to begin, if not at zero
 
     @classmethod
-    def of(cls, problem: Problem) -> DualBox:
+    def of(cls, problem: Problem | OneClass) -> DualBox:
+        if isinstance(problem, OneClass):
+            s = problem.weights
+            top = float(np.abs(problem.design.diagonal()).max(initial=0.0))
+            zero = np.zeros(len(s))
+            return cls(zero, zero, s, 0.0, zero, True, top, problem.origin()[0])
         loss, penalty, design = problem.loss, problem.penalty, problem.design
         assert isinstance(loss, Bent)
         assert isinstance(penalty, L2)
         assert isinstance(design, KernelExpansion)
         y, s = design.sides
         y = np.asarray(y, np.float64)
-        s = np.ones(len(y)) if s is None else s
-        size = s / design.weight / penalty.lam
+        weight = np.ones(len(y)) if s is None else s
+        size = weight / design.weight / penalty.lam
         low, high = (np.broadcast_to(np.asarray(end), y.shape) for end in loss.slopes(y))
         ridge = np.zeros(len(y))
         if loss.soft > 0.0:
@@ -53,11 +62,15 @@ class DualBox:
         top = float(np.abs(design.diagonal()).max(initial=0.0))
         return cls(y, -size * high, -size * low, loss.width, ridge, problem.intercept, top)
 
+    def start(self) -> Floats:
+        """Where to begin without a better point."""
+        return np.zeros(len(self.y)) if self.first is None else self.first
+
     def feasible(self, beta: Floats) -> Floats:
         """A point of the box near β, with Σβ = 0 where b is free: the heavier side is scaled down,
-        and 0 lies in every interval."""
+        and 0 lies in every interval. (`OneClass.project` has seen to another sum.)"""
         beta = np.clip(beta, self.low, self.high)
-        if not self.free:
+        if not self.free or self.first is not None:
             return beta
         up, down = float(np.maximum(beta, 0.0).sum()), float(np.maximum(-beta, 0.0).sum())
         if up > down:
@@ -81,6 +94,11 @@ class DualBox:
         """b: the middle of the interval that the optimality conditions leave to -b."""
         if not self.free:
             return 0.0
+        if self.first is not None and np.isfinite(rise).any() and rise.min() <= fall.max():
+            # At this ρ or below no row under its bound is an outlier, so that outliers weigh at
+            # most νS; below it by what scores of the same row may differ by, summed in other tiles.
+            room = np.isfinite(rise)
+            return SLACK * float(np.abs(rise[room]).max()) - float(rise.min())
         ends = [end for end in (float(rise.min()), float(fall.max())) if np.isfinite(end)]
         return -sum(ends) / len(ends) if ends else 0.0
 

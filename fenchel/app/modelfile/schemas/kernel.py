@@ -12,7 +12,7 @@ from fenchel.app.modelfile.check import (
     tuple_of,
 )
 from fenchel.app.modelfile.classes import KERNELS
-from fenchel.app.modelfile.schema import CLASSES, PROOF, Kind
+from fenchel.app.modelfile.schema import CLASSES, PROOF, ROWS, Kind
 
 _support: dict[str, Check] = {
     "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
@@ -22,6 +22,16 @@ _support: dict[str, Check] = {
     "shape_fit_": pair(count, count),
     "fit_status_": count,
 }
+
+_single: dict[str, Check] = {
+    **ROWS,
+    **_support,
+    **PROOF,
+    "dual_coef_": finite(1, "vectors"),
+    "intercept_": finite(1),
+    "n_iter_": count,
+}
+_NEEDED = ("n_features_in_", "kernel_", "support_vectors_", "dual_coef_", "intercept_")
 
 ESTIMATORS: dict[str, Kind] = {
     "SVC": Kind(
@@ -38,5 +48,9 @@ ESTIMATORS: dict[str, Kind] = {
             "_codes": array_of("i", "vectors"),
         },
         ("n_features_in_", "classes_", "kernel_", "support_vectors_", "dual_coef_", "intercept_"),
+    ),
+    "SVR": Kind("fenchel.models.kernel.svr", _single, _NEEDED),
+    "OneClassSVM": Kind(
+        "fenchel.models.kernel.one_class_svm", {**_single, "offset_": finite(1)}, _NEEDED
     ),
 }
