@@ -62,6 +62,7 @@ _ROOMS = {
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
+    "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),

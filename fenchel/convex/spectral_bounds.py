@@ -11,6 +11,7 @@ Reference: Zha, He, Ding, Gu and Simon, Spectral relaxation for k-means clusteri
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,22 +126,31 @@ def scatter_bound(blocks: Blocks, dimension: int) -> float:
     The same bound as that of `CentredRows`, from moments in place of rows; 0 where the scatter
     matrix would be too large (WIDEST columns). O(n d²).
     """
+    return scatter_bounds(blocks, (dimension,))[0]
+
+
+def scatter_bounds(blocks: Blocks, dimensions: Sequence[int]) -> tuple[float, ...]:
+    """`scatter_bound` of several dimensions, in one pass."""
     d = blocks.n_cols
-    if d > WIDEST or dimension >= min(blocks.n_rows - 1, d):
-        return 0.0
+    if d > WIDEST or min(dimensions) >= min(blocks.n_rows - 1, d):
+        return (0.0,) * len(dimensions)
     seen, size, parts = blocks.reduce(
         lambda block: Totals(Moments.of(block), _Largest.of(block.X), 1)
     )
     total = float(np.trace(seen.scatter))
-    top = np.maximum(np.linalg.eigvalsh(seen.scatter)[::-1], 0.0)[:dimension]
+    values = np.maximum(np.linalg.eigvalsh(seen.scatter)[::-1], 0.0)
     n = float(blocks.n_rows)
     # The roundings of `CentredRows`, once more for each level of the tree in which means merge.
     levels = 2.0 + math.log2(max(parts, 1))
     drift = 6.0 * levels * EPS * math.sqrt(seen.weight) * float(np.linalg.norm(size.values))
     drift += 2.0 * EPS * n * math.sqrt(total)
-    slack = 4.0 * EPS * (n + d) * (dimension + 1.0) * total
-    left = total - float(top.sum()) - slack
-    return max(math.sqrt(max(left, 0.0)) - drift, 0.0) ** 2
+    found = []
+    for dimension in dimensions:
+        slack = 4.0 * EPS * (n + d) * (dimension + 1.0) * total
+        left = total - float(values[:dimension].sum()) - slack
+        inside = dimension < min(blocks.n_rows - 1, d)
+        found.append(max(math.sqrt(max(left, 0.0)) - drift, 0.0) ** 2 if inside else 0.0)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

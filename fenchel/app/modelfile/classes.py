@@ -58,6 +58,17 @@ def _make_walk(cls: Any, fields: dict[str, Any]) -> Any:
     return walk
 
 
+def _make_tree(cls: Any, fields: dict[str, Any]) -> Any:
+    divided, nodes = fields["divided"], len(fields["centers"])
+    steps = np.arange(len(divided))
+    # Each step divides a node that there is by then, and none twice.
+    if nodes != 2 * len(divided) + 1 or len(np.unique(divided)) < len(divided):
+        raise ValueError("nodes and divisions do not agree")
+    if ((divided < 0) | (divided > 2 * steps)).any():
+        raise ValueError("a division of a node that is not there yet")
+    return cls(**fields)
+
+
 def _take_votes(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
     """The planes in one piece: there may be thousands of pieces."""
     d = len(value.plane)
@@ -163,6 +174,16 @@ VALUES: dict[str, Value] = {
             "scale": number | nothing,
         },
         added={"residual": None, "scale": None},
+    ),
+    "BisectionTree": Value(
+        "fenchel.models.cluster.bisection_tree",
+        {
+            "centers": finite("nodes", "d"),
+            "divided": array_of("i", None),
+            "inertia": floats("nodes"),
+            "mass": finite("nodes"),
+        },
+        make=_make_tree,
     ),
     "Separation": Value(
         "fenchel.models.separation",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,6 @@ from fenchel.data.table import attach
 from fenchel.geometry.distance import squared_distances
 from fenchel.models.base import host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
-from fenchel.models.cluster.rows import nearest_centres
 from fenchel.models.namespace import dispatches, on_device_of
 
 Floats = NDArray[np.float64]
@@ -86,10 +86,14 @@ def in_units(blocks: Blocks, exponent: int) -> Blocks:
 class CentreClusterer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, SelfCertified
 ):
-    """An estimator of `cluster_centers_`, whose objective is Σ sᵢ minⱼ ‖xᵢ - cⱼ‖²."""
+    """An estimator of `cluster_centers_`, whose objective is Σ sᵢ ‖xᵢ - c(label)‖²."""
 
     cluster_centers_: NDArray[Any]
     labels_: NDArray[np.int32]
+
+    @abstractmethod
+    def _assigned(self, X: Any, exponent: int) -> tuple[NDArray[np.int32], Floats]:
+        """The cluster of each row and d² to its centre, of rows in units of 2^exponent."""
 
     @property
     def _n_features_out(self) -> int:
@@ -104,9 +108,9 @@ class CentreClusterer(
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def predict(self, X: Any) -> Any:
-        """The nearest centre of each row, ties to the lower number."""
-        blocks, C, _ = self._rows_and_centres(X)
-        labels = [nearest_centres(block.X, C)[0] for block in blocks]
+        """The cluster of each row."""
+        blocks, _, exponent = self._rows_and_centres(X)
+        labels = [self._assigned(block.X, exponent)[0] for block in blocks]
         return _as_given(np.concatenate(labels), X)
 
     def transform(self, X: Any) -> Any:
@@ -121,7 +125,7 @@ class CentreClusterer(
         return _as_given(found, X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """-Σ sᵢ minⱼ ‖xᵢ - cⱼ‖²."""
+        """-Σ sᵢ ‖xᵢ - c(label)‖²."""
         J, _, exponent = self._cost(X, sample_weight)
         return -square_in_units(J, exponent)
 
@@ -131,12 +135,12 @@ class CentreClusterer(
         return spectral_certificate(blocks, len(self.cluster_centers_), exponent, J)
 
     def _cost(self, X: Any, weight: Any) -> tuple[float, Blocks, int]:
-        blocks, C, exponent = self._rows_and_centres(X)
+        blocks, _, exponent = self._rows_and_centres(X)
         if weight is not None:
             blocks = attach(blocks, None, weight)
 
         def cost(block: Block) -> float:
-            squares = nearest_centres(block.X, C)[1]
+            squares = self._assigned(block.X, exponent)[1]
             return float(squares @ _weights(block))
 
         return float(blocks.reduce(cost)), blocks, exponent

@@ -26,11 +26,10 @@ from fenchel.models.cluster.centres import (
     spectral_certificate,
 )
 from fenchel.models.cluster.distinct import few_rows
-from fenchel.models.cluster.lloyd import Lloyd, SquaredDistances
-from fenchel.models.cluster.rows import ClusterRows, cluster_rows
+from fenchel.models.cluster.lloyd import Lloyd, best_walk
+from fenchel.models.cluster.rows import cluster_rows, nearest_centres
 from fenchel.models.cluster.seeding import kmeans_parallel, kmeans_plus_plus, random_rows
 from fenchel.models.namespace import fit_method
-from fenchel.solve.minimise import Solution, minimise
 
 STARTS = 10  # of n_init="auto" where the start is not chosen with care
 
@@ -79,6 +78,8 @@ class KMeans(CentreClusterer):
     labels_ : array (n,) of int32
     inertia_ : float
         J.
+    start_values_ : array (n_init,)
+        J at the end of each start, as `fenchel.show.restarts` draws it.
     n_iter_ : int
         Steps of the best start.
     n_reseeds_ : int
@@ -172,17 +173,11 @@ class KMeans(CentreClusterer):
             return self._leave_nothing(blocks, few, exponent)
         rows = cluster_rows(blocks)
         state = check_random_state(self.random_state)
-        starts = self._starts()
-        best: tuple[float, Solution[NDArray[Any]], NDArray[np.int32]] | None = None
-        for _ in range(starts):
-            first = self._start(given, blocks, exponent, state)
-            solution = self._walk(rows, first)
-            labels, energy = rows.labelled(solution.point)
-            J = float(energy.sum())
-            if best is None or best[0] > J:
-                best = J, solution, labels
-        assert best is not None
-        J, solution, self.labels_ = best
+        starts = (self._start(given, blocks, exponent, state) for _ in range(self._starts()))
+        solver = Lloyd(shift=self.tol * rows.variance, teleport=self.empty == "teleport")
+        best = best_walk(rows, starts, solver, self.max_iter, self._show)
+        J, solution, self.labels_ = best.value, best.solution, best.labels
+        self.start_values_ = np.array([square_in_units(one, exponent) for one in best.values])
         memory = solution.state.memory
         self.cluster_centers_ = np.ldexp(solution.point, exponent).astype(blocks.dtype)
         self.inertia_ = square_in_units(J, exponent)
@@ -193,19 +188,14 @@ class KMeans(CentreClusterer):
         self._conclude(blocks, exponent, J, [one.value for one in seen], solution.certificate)
         return self
 
-    def _walk(self, rows: ClusterRows, first: NDArray[Any]) -> Solution[NDArray[Any]]:
-        """Lloyd's steps from one start."""
+    def _show(self, step: int, point: NDArray[Any], proof: Certificate) -> None:
+        if self.verbose:
+            print(f"Iteration {step}, inertia {proof.value}.")
 
-        def show(step: int, point: NDArray[Any], proof: Certificate) -> None:
-            if self.verbose:
-                print(f"Iteration {step}, inertia {proof.value}.")
-
-        rows.begin()
-        solver = Lloyd(shift=self.tol * rows.variance, teleport=self.empty == "teleport")
-        problem = SquaredDistances(rows, first)
-        return minimise(
-            problem, solver, tol=0.0, max_steps=self.max_iter, callback=show, proof=False
-        )
+    def _assigned(self, X: Any, exponent: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The nearest centre of each row, ties to the lower number."""
+        C = host_keep(self.cluster_centers_)
+        return nearest_centres(X, np.ldexp(C, -exponent).astype(C.dtype))
 
     def _conclude(
         self, blocks: Blocks, exponent: int, J: float, values: list[float], last: Certificate
@@ -237,6 +227,7 @@ class KMeans(CentreClusterer):
         self.labels_, energy = cluster_rows(blocks).labelled(few)
         self.cluster_centers_ = np.ldexp(few, exponent)
         self.inertia_ = square_in_units(float(energy.sum()), exponent)
+        self.start_values_ = np.array([self.inertia_])
         self.n_iter_, self.n_reseeds_, self.converged_ = 1, 0, True
         self.certificate_ = Certificate(self.inertia_, 0.0, "exact")
         self.history_ = (self.certificate_,)

@@ -10,6 +10,7 @@ Reference: Lloyd, Least squares quantization in PCM, IEEE Trans. Inf. Theory 28 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.objective import Objective
 from fenchel.models.cluster.rows import Assigned, ClusterRows
+from fenchel.solve.minimise import Solution, minimise
 from fenchel.solve.needs import Need, ObjectiveNeed
 from fenchel.solve.solver import Solver, State
 
@@ -133,3 +135,41 @@ class Lloyd(Solver):
         left = seen.value if idle else seen.left
         still = settled or near or left <= 0.0
         return State(centres, seen, left, stalled=still, memory=Progress(reseeds, settled))
+
+
+@dataclass(frozen=True, slots=True)
+class BestWalk:
+    """The walk that ends at the least J: its last centres, each row's label and each cluster's
+    energy there, and what every start came to."""
+
+    solution: Solution[Centres]
+    labels: NDArray[np.int32]
+    energy: Floats
+    values: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        return float(self.energy.sum())
+
+
+def best_walk(
+    rows: ClusterRows,
+    starts: Iterable[Centres],
+    solver: Lloyd,
+    max_steps: int,
+    callback: Callable[[int, Centres, Certificate], bool | None] | None = None,
+) -> BestWalk:
+    """Lloyd's algorithm from each start; of equal ends the first."""
+    best, values = None, []
+    for first in starts:
+        rows.begin()
+        problem = SquaredDistances(rows, first)
+        solution = minimise(
+            problem, solver, tol=0.0, max_steps=max_steps, callback=callback, proof=False
+        )
+        labels, energy = rows.labelled(solution.point)
+        values.append(float(energy.sum()))
+        if best is None or values[-1] < best.value:
+            best = BestWalk(solution, labels, energy, ())
+    assert best is not None, "no start"
+    return BestWalk(best.solution, best.labels, best.energy, tuple(values))

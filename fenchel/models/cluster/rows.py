@@ -100,9 +100,9 @@ class HeldRows(ClusterRows):
         seen = self.bounded.assign(C)
         sums = self.bounded.sums(fresh=seen.changed == 0)
         # Copies: the next centres change what these arrays hold.
-        parts = [part.copy() for part in sums]
-        value = _objective(self.total, self.middle, C, parts[0], parts[1])
-        return Assigned(parts[0], parts[1], parts[2], value, seen.changed == 0)
+        moments, mass, counts = sums.sums.copy(), sums.mass.copy(), sums.counts.copy()
+        value = _objective(self.total, self.middle, C, moments, mass)
+        return Assigned(moments, mass, counts, value, seen.changed == 0)
 
     def costly(self, C: NDArray[Any], count: int) -> list[NDArray[Any]]:
         cost, labels = self.bounded.distances(C), self.bounded.labels.copy()
@@ -125,7 +125,7 @@ class HeldRows(ClusterRows):
         labels = self.bounded.labels.copy()
         cost = self.bounded.distances(C)
         s = cost if self.weight is None else cost * self.weight
-        return labels, np.bincount(labels, s, minlength=len(C))
+        return labels, summed(labels, s, len(C))
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         self.bounded.keep(kept)
@@ -227,7 +227,7 @@ class CostliestRows:
         for j in np.flatnonzero(last >= 0):
             cost[j] = s[last[j]]
             rows[j] = row_of(block.X, int(last[j]))
-        return Costliest(np.bincount(labels, s, minlength=k), cost, rows)
+        return Costliest(summed(labels, s, k), cost, rows)
 
 
 def nearest_centres(X: Any, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
@@ -247,6 +247,11 @@ def cluster_rows(blocks: Blocks) -> ClusterRows:
     if isinstance(blocks, InMemory) and isinstance(blocks.whole.X, np.ndarray):
         return HeldRows(blocks)
     return PassedRows(blocks)
+
+
+def summed(labels: NDArray[np.int32], values: Floats, k: int) -> Floats:
+    """The sum of the values at each of k labels."""
+    return np.asarray(np.bincount(labels, values, minlength=k), np.float64)
 
 
 def _mass(block: Block) -> Totals:

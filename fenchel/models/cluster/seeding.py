@@ -32,18 +32,25 @@ PART = 2**22  # distances that are made at once
 
 
 def kmeans_plus_plus(
-    X: Any, weight: Floats | None, k: int, rng: np.random.Generator, trials: int | None = None
+    X: Any,
+    weight: Floats | None,
+    k: int,
+    rng: np.random.Generator,
+    trials: int | None = None,
+    *,
+    ordered: bool = False,
 ) -> NDArray[Any]:
-    """k rows of a table in memory, dense or CSR. trials: drawn for each; 1 for the plain form."""
+    """k rows of a table in memory, dense or CSR. trials: drawn for each; 1 for the plain form.
+    ordered: the rows lie in an order that their values alone decide."""
     n = X.shape[0]
     s = np.ones(n) if weight is None else weight
     trials = 2 + int(np.log(k)) if trials is None else trials
-    order = canonical_order(X, rng)
-    line = s[order]
+    order = np.arange(n) if ordered else canonical_order(X, rng)
+    line = s if ordered else s[order]
     chosen = [_drawn(np.cumsum(line), rng.random(1), order)[0]]
     D = _distances(X, chosen)[0]
     for _ in range(1, k):
-        total = np.cumsum(line * D[order])
+        total = np.cumsum(line * (D if ordered else D[order]))
         u = rng.random(trials)
         if not total[-1] > 0.0:  # every row is a centre already
             break

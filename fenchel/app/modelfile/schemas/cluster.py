@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import Check, array_of, count, finite, number
+from fenchel.app.modelfile.check import (
+    Check,
+    array_of,
+    count,
+    finite,
+    number,
+    of_class,
+    size_of,
+    tuple_of,
+)
 from fenchel.app.modelfile.schema import PROOF, ROWS, Kind
 
 _centres: dict[str, Check] = {
@@ -16,7 +25,18 @@ _centres: dict[str, Check] = {
 ESTIMATORS: dict[str, Kind] = {
     "KMeans": Kind(
         "fenchel.models.cluster.kmeans",
-        {**_centres, **PROOF, "n_reseeds_": count},
+        {**_centres, **PROOF, "n_reseeds_": count, "start_values_": array_of("f", None)},
         ("n_features_in_", "cluster_centers_"),
+    ),
+    "BisectingKMeans": Kind(
+        "fenchel.models.cluster.bisecting",
+        {
+            **_centres,
+            "n_clusters_": size_of("k"),
+            "tree_": of_class("BisectionTree"),
+            "certificate_": of_class("Certificate"),
+            "history_": tuple_of(of_class("Certificate")),
+        },
+        ("n_features_in_", "cluster_centers_", "tree_"),
     ),
 }
