@@ -119,6 +119,7 @@ _ROOMS = {
     "fenchel.score.spectral_certificates": ("certify_clusters", "certify_projection"),
     "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
     "fenchel.score.silhouette": ("silhouette", "silhouette_samples"),
+    "fenchel.score.choice": ("ChoiceOfK",),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (
         "det_curve",
@@ -159,6 +160,7 @@ _ROOMS = {
     "fenchel.app.modelfile.write": ("save",),
     "fenchel.app.modelfile.read": ("load", "open_model"),
     "fenchel.app.report.python": ("report",),
+    "fenchel.app.choose_k": ("choose_k",),
 }
 _PARTS = {
     "kernels": "fenchel.geometry.kernels",

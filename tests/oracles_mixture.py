@@ -45,3 +45,19 @@ def em_step(X, s, kind, weights, means, covariances):
         S = np.diagonal(S, axis1=1, axis2=2) / n[:, None]
         S = S if kind == "diag" else S.sum(axis=1) / d
     return float(s @ total / s.sum()), (n / n.sum(), new, S)
+
+
+def held_out_means(X, codes, labels, k, steps):
+    """The mean log-likelihood of rows held out, of the mixture of the others' clusters."""
+    logs = np.empty(len(X))
+    for fold in np.unique(codes):
+        rows = X[codes != fold]
+        R = np.eye(k)[labels(rows, k)]
+        n = R.sum(axis=0)
+        means = (R.T @ rows) / n[:, None]
+        S = np.array([np.cov(rows[r > 0].T, bias=True) for r in R.T])
+        point = n / n.sum(), means, S
+        for _ in range(steps):
+            point = em_step(rows, np.ones(len(rows)), "full", *point)[1]
+        logs[codes == fold] = logsumexp(mixture_logs(X[codes == fold], "full", *point), axis=1)
+    return logs.mean()

@@ -79,7 +79,7 @@ def _silhouettes(X: Any, labels: Any, sample_weight: Any) -> tuple[Floats, Float
         weight = np.asarray(host(block.weight), np.float64)
     unit = 1.0 / float(weight.max()) if weight.max() > 1e100 else 1.0  # sums must not overflow
     weight = weight * unit
-    masses = np.bincount(codes, weight, minlength=k)
+    masses: Floats = np.bincount(codes, weight, minlength=k).astype(np.float64)
     present = int((masses > 0.0).sum())
     if present < 2:
         raise ValueError(

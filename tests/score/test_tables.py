@@ -17,6 +17,7 @@ from fenchel import (
     calibration_bins,
     certify_clusters,
     certify_projection,
+    choose_k,
     compare_auc,
     compare_models,
     cross_validate,
@@ -56,6 +57,7 @@ RESULTS = {
     "risk_certificate": lambda: risk_certificate(MODEL.fit(X[::2], Y[::2]), X[1::2], Y[1::2]),
     "calibration_bins": lambda: calibration_bins(Y, 1.0 / (1.0 + np.exp(X[:, 0]))),
     "gap_statistic": lambda: gap_statistic(KMeans(n_init=1, random_state=0), IRIS, [1, 2, 3]),
+    "choose_k": lambda: choose_k(IRIS, [1, 2, 3], "silhouette", also=("bic",)),
     "compare_auc": lambda: compare_auc(Y, X[:, 0], X[:, 1]),
     "compare_models": lambda: compare_models(
         {"strong": MODEL, "weak": LogisticRegression(C=1e-4), "none": LogisticRegression(C=1e-9)},
