@@ -86,6 +86,7 @@ _ROOMS = {
     "fenchel.models.neighbours.nadaraya_watson": ("NadarayaWatson", "NadarayaWatsonClassifier"),
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
+    "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
     # kernel machines
     # string kernels
     # support vector machines

@@ -12,6 +12,7 @@ from estimators import (
     discriminant,
     kernel,
     linear,
+    manifold,
     mixture,
     neighbours,
     spectral,
@@ -32,6 +33,7 @@ ESTIMATORS = [
     *discriminant.ESTIMATORS,
     *neighbours.ESTIMATORS,
     *spectral.ESTIMATORS,
+    *manifold.ESTIMATORS,
     *kernel.ESTIMATORS,
 ]
 KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only

@@ -16,6 +16,7 @@ from fenchel.app.modelfile.check import (
     array_of,
     count,
     finite,
+    finite_number,
     flag,
     floats,
     nothing,
@@ -161,6 +162,10 @@ VALUES: dict[str, Value] = {
     "Product": Value(_KERNEL, _both),
     "Scaled": Value(_KERNEL, {"factor": number, "kernel": _kernel}),
     "GivenColumns": Value("fenchel.geometry.named_kernel", {}),
+    "BarycentricMemory": Value(
+        "fenchel.models.manifold.barycentric",
+        {"rows": finite("vertices", "d"), "n_neighbors": count, "reg": finite_number},
+    ),
     "Certificate": Value(
         "fenchel.convex.certificate",
         {

@@ -16,6 +16,7 @@ from fenchel.app.modelfile.schemas import (
     discriminant,
     kernel,
     linear,
+    manifold,
     mixture,
     neighbours,
     spectral,
@@ -42,6 +43,7 @@ ESTIMATORS: dict[str, Kind] = {
     **discriminant.ESTIMATORS,
     **neighbours.ESTIMATORS,
     **spectral.ESTIMATORS,
+    **manifold.ESTIMATORS,
     **kernel.ESTIMATORS,
     "NeymanPearsonClassifier": Kind(
         "fenchel.score.neyman_pearson",

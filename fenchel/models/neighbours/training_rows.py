@@ -34,14 +34,14 @@ class TrainingRows:
 
 def plain_rows(estimator: Any, X: Any) -> TrainingRows:
     """Rows without a target."""
-    return TrainingRows(_dense(rows_in(estimator, X).gather().X))
+    return TrainingRows(dense_rows(rows_in(estimator, X).gather().X))
 
 
 def valued_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
     """Rows with one or several real targets."""
     block = target_rows(estimator, X, y, sample_weight).gather()
     target = np.asarray(host_keep(block.y), np.float64)
-    return TrainingRows(_dense(block.X), target, _weight(block.weight))
+    return TrainingRows(dense_rows(block.X), target, _weight(block.weight))
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
@@ -56,7 +56,7 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         codes = np.asarray(host_keep(block.y), np.int64)
         if y is None and X.classes is not None:  # coded when the file was read
             classes = X.classes[classes.astype(int)]
-        return TrainingRows(_dense(block.X), codes, _weight(block.weight), classes)
+        return TrainingRows(dense_rows(block.X), codes, _weight(block.weight), classes)
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -70,11 +70,12 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         )
     weight = None if sample_weight is None else check_weight(sample_weight, n)
     classes, codes = classes_of(labels, weight)
-    rows = _dense(blocks.gather().X)
+    rows = dense_rows(blocks.gather().X)
     return TrainingRows(rows, np.maximum(codes, 0), _weight(weight), classes)
 
 
-def _dense(X: Any) -> NDArray[Any]:
+def dense_rows(X: Any) -> NDArray[Any]:
+    """Rows in C order; sparse ones made dense, unless that would take too much memory."""
     if is_sparse(X):
         need = X.dtype.itemsize * X.shape[0] * X.shape[1]
         if need > DENSE_BYTES:

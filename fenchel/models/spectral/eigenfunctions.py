@@ -238,7 +238,11 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         V = V[:, sizes > 0.0] / sizes[sizes > 0.0]
         if not V.shape[1]:
             return Certificate(0.0, 0.0, "eigen", residual=0.0, scale=0.0)
-        return LeadingSubspace(made.A, V.shape[1]).certify(orthonormal(V))
+        return self._prove(made.A, orthonormal(V))
+
+    def _prove(self, A: Any, V: Floats) -> Certificate:
+        """The residual of orthonormal vectors."""
+        return LeadingSubspace(A, V.shape[1]).certify(V)
 
 
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:

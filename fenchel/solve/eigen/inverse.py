@@ -11,7 +11,7 @@ Reference: Ericsson and Ruhe, The spectral transformation Lanczos method, Math. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,15 +31,18 @@ SHIFT = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inverse:
-    """P (M + σI)⁻¹ P, P the projection away from known vectors."""
+    """P (M + σI)⁻¹ P, P the projection away from known vectors; in units of the largest diagonal
+    entry of M."""
 
+    matrix: Any
+    top: float
     factor: Any
     known: Floats
-    n: int
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.n, self.n
+        n = int(self.matrix.shape[0])
+        return n, n
 
     def __matmul__(self, V: Floats) -> Floats:
         return self._project(self.factor.solve(self._project(np.asfortranarray(V))))
@@ -50,6 +53,22 @@ class Inverse:
         return V
 
 
+def shift_inverted(M: Any, known: Floats | None = None, shift: float = SHIFT) -> Inverse:
+    """The inverse of M + σI outside the span of `known`, by a sparse factorisation."""
+    n = int(M.shape[0])
+    known = np.zeros((n, 0)) if known is None else orthonormal(np.asarray(known, np.float64))
+    top = float(np.abs(M.diagonal()).max(initial=0.0))
+    if top == 0.0:
+        raise ValueError("the matrix is zero on its diagonal: it has no smallest eigenpairs")
+    factor = splu(
+        (M / top + shift * sparse.eye_array(n)).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return Inverse(M, top, factor, known)
+
+
 def smallest_by_inverse(
     M: Any, k: int, *, known: Floats | None = None, shift: float = SHIFT, tol: float = 1e-10
 ) -> Eigenpairs:
@@ -58,8 +77,8 @@ def smallest_by_inverse(
     Returns
     -------
     Eigenpairs
-        Values and residuals are those of M; the certificate is that of the inverse, whose
-        eigenvalues lie apart: of M a residual of any small vector would be small.
+        Values and residuals are those of M; the residual of the certificate is that of the inverse,
+        whose eigenvalues lie apart: of M a residual of any small vector would be small.
 
     Examples
     --------
@@ -71,24 +90,22 @@ def smallest_by_inverse(
     >>> round(float(found.values[0]), 6)
     0.585786
     """
-    n = int(M.shape[0])
-    known = np.zeros((n, 0)) if known is None else orthonormal(np.asarray(known, np.float64))
-    top = float(np.abs(M.diagonal()).max(initial=0.0))
-    if top == 0.0:
-        raise ValueError("the matrix is zero on its diagonal: it has no smallest eigenpairs")
-    moved = (M / top + shift * sparse.eye_array(n)).tocsc()
-    factor = splu(
-        moved,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    found = eigenpairs(Inverse(factor, known, n), k, tol=tol, method="krylov")
+    return smallest_of(shift_inverted(M, known, shift), k, tol=tol)
+
+
+def smallest_of(inverse: Inverse, k: int, *, tol: float = 1e-10) -> Eigenpairs:
+    """The k smallest eigenpairs of the matrix of an inverse, as `smallest_by_inverse` gives them.
+
+    The value of the certificate is their sum.
+    """
+    M = inverse.matrix
+    found = eigenpairs(inverse, k, tol=tol, method="krylov")
     V = found.vectors
     image = np.asarray(M @ V)
     values = np.einsum("ij,ij->j", V, image)
     order = np.argsort(values, kind="stable")
-    residuals = lengths(image - V * values) + 2.0 * EPS * np.sqrt(n) * top
-    return Eigenpairs(
-        values[order], V[:, order], residuals[order], found.certificate, found.converged
-    )
+    rounding = 2.0 * EPS * np.sqrt(len(V)) * inverse.top
+    residuals = lengths(image - V * values) + rounding
+    size = float(np.abs(values).max(initial=0.0))
+    proof = replace(found.certificate, value=float(values.sum()), scale=k * size)
+    return Eigenpairs(values[order], V[:, order], residuals[order], proof, found.converged)

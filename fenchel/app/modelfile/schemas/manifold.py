@@ -1,0 +1,38 @@
+"""Maps by graphs of neighbours and by affinities: their fitted attributes."""
+
+from __future__ import annotations
+
+from fenchel.app.modelfile.check import (
+    Check,
+    count,
+    finite,
+    finite_number,
+    flag,
+    of_class,
+    tuple_of,
+)
+from fenchel.app.modelfile.schema import ROWS, Kind
+
+_map: dict[str, Check] = {
+    **ROWS,
+    "embedding_": finite("n", "k"),
+    "eigenvalues_": finite("k"),
+    "residuals_": finite("k"),
+    "multiplicities_": tuple_of(count),
+    "coefficients_": finite("vertices", "k"),
+    "certificate_": of_class("Certificate"),
+    "converged_": flag,
+}
+_needed = ("n_features_in_", "coefficients_", "memory_")
+
+ESTIMATORS: dict[str, Kind] = {
+    "LocallyLinearEmbedding": Kind(
+        "fenchel.models.manifold.locally_linear",
+        {
+            **_map,
+            "memory_": of_class("BarycentricMemory"),
+            "reconstruction_error_": finite_number,
+        },
+        _needed,
+    ),
+}

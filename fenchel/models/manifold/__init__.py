@@ -1,0 +1,1 @@
+"""Maps of rows that lie near a surface: by graphs of their neighbours, and by affinities."""

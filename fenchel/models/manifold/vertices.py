@@ -1,0 +1,109 @@
+"""Vertices: the different rows of a table that have weight, and the mass of each.
+
+Equal rows are one vertex, whose mass is the weight of all of them: neighbours are then never
+copies of a row, equal rows have equal coordinates, and a whole weight is as many equal rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import warn_outside
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Blocks
+from fenchel.geometry.graph.components import Components
+from fenchel.models.neighbours.training_rows import dense_rows
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vertices:
+    """rows: the different ones, in the order in which they first come; mass: Σ of their weights;
+    members: the number of each one's first row; n_rows: of the table."""
+
+    rows: NDArray[Any] = field(repr=False)
+    mass: Floats = field(repr=False)
+    members: Integers = field(repr=False)
+    n_rows: int
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+    @property
+    def all_rows(self) -> bool:
+        """Whether every row is a vertex."""
+        return len(self) == self.n_rows
+
+    def chosen(self, some: Integers) -> Vertices:
+        return Vertices(self.rows[some], self.mass[some], self.members[some], self.n_rows)
+
+    def neighbours_of(self, name: str, n_neighbors: int) -> int:
+        """How many other vertices are neighbours of one: n_neighbors, or all where rows that are
+        equal leave fewer, which is said."""
+        n, rows = len(self), self.n_rows
+        if n_neighbors < n:
+            return n_neighbors
+        same = f" ({rows} rows, of which {n} are different and have weight)" if n < rows else ""
+        if n_neighbors >= rows or n < 2:
+            raise ValueError(
+                f"{name}: Expected n_neighbors < n_samples_fit, but n_neighbors = {n_neighbors}, "
+                f"n_samples_fit = {n}, n_samples = {n}{same}: lower n_neighbors or add rows"
+            )
+        warn_outside(
+            f"{name}: n_neighbors={n_neighbors} exceeds the number of other rows{same}: each has "
+            f"all others as its neighbours. Lower n_neighbors to at most {n - 1}.",
+            UserWarning,
+        )
+        return n - 1
+
+
+def vertices_of(blocks: Blocks, given: bool = False) -> Vertices:
+    """The vertices of a table; given: whether its rows are those of a matrix of distances or
+    affinities, of which equal ones are not the same row."""
+    block = blocks.gather()
+    rows = dense_rows(block.X)
+    n = len(rows)
+    s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
+    if given:
+        members = np.arange(n) if s is None else np.flatnonzero(s > 0.0)
+        mass = np.ones(n) if s is None else s[members]
+        chosen = rows if len(members) == n else rows[np.ix_(members, members)]
+        return Vertices(chosen, mass, members, n)
+    first, back = _different(rows)
+    if len(first) == n and s is None:
+        return Vertices(rows, np.ones(n), np.arange(n), n)
+    mass = np.bincount(back, s, minlength=len(first)).astype(np.float64)
+    if s is not None and (s <= 0.0).any():
+        # The first row that has weight stands for its equals.
+        first = np.full(len(first), n)
+        np.minimum.at(first, back[s > 0.0], np.flatnonzero(s > 0.0))
+        first, mass = first[mass > 0.0], mass[mass > 0.0]
+    order = np.argsort(first)
+    first, mass = first[order], mass[order]
+    return Vertices(rows[first], mass, first, n)
+
+
+def _different(rows: NDArray[Any]) -> tuple[Integers, Integers]:
+    """The first of each group of equal rows, and the group of each row."""
+    plain = np.ascontiguousarray(rows + 0.0)  # -0 and 0 are equal, and their bytes are not
+    n = len(plain)
+    # Rows that differ nearly always do in the first column: equal first entries are looked at.
+    if len(np.unique(plain[:, 0])) == n:
+        return np.arange(n), np.arange(n)
+    text = plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
+    _, first, back = np.unique(text, return_index=True, return_inverse=True)
+    return first.astype(np.int64), back.astype(np.int64)
+
+
+def warn_disconnected(name: str, found: Components, what: str, remedy: str) -> None:
+    """Says that a graph is not connected, in what sizes, what is done, and what may be."""
+    warn_outside(
+        f"{name}: the graph of neighbours is not connected: {found.named()}. {what}. {remedy}",
+        UserWarning,
+    )
