@@ -87,6 +87,7 @@ _ROOMS = {
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
+    "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     # kernel machines
     # string kernels
     # support vector machines

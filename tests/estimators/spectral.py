@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import PCA
+from fenchel import PCA, ClassicalMDS
 
 ESTIMATORS: list[BaseEstimator] = [
     PCA(),
     PCA(n_components=1, svd_solver="covariance_eigh", whiten=True),
     PCA(n_components=1, svd_solver="arpack"),
+    ClassicalMDS(),
+    ClassicalMDS(n_components=1, n_landmarks=3),
 ]

@@ -158,6 +158,8 @@ finite_number = Check(
     "a finite number", lambda value, sizes: is_number(value) and bool(np.isfinite(value))
 )
 count = Check("a whole number from 0 on", lambda value, sizes: is_count(value))
+whole = Check("a whole number", lambda value, sizes: is_number(value) and is_count(abs(value)))
+dictionary = Check("a dictionary", lambda value, sizes: type(value) is dict)
 flag = Check("True or False", lambda value, sizes: isinstance(value, bool | np.bool_))
 text = Check("a text", lambda value, sizes: type(value) is str)
 real_dtype = Check(

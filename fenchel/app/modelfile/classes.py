@@ -15,6 +15,7 @@ from fenchel.app.modelfile.check import (
     any_array,
     array_of,
     count,
+    dictionary,
     finite,
     finite_number,
     flag,
@@ -24,7 +25,9 @@ from fenchel.app.modelfile.check import (
     of_class,
     one_of,
     pair,
+    text,
     tuple_of,
+    whole,
 )
 
 # Numbered in files: a new kind goes to the end.
@@ -113,7 +116,8 @@ class Value:
 
 _DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
 _PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
-_KERNEL = "fenchel.geometry.kernel"
+_KERNEL, _METRIC = "fenchel.geometry.kernel", "fenchel.geometry.search.metric"
+_CENTRED = "fenchel.models.spectral.centred."
 KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
 _both = {"first": _kernel, "second": _kernel}
@@ -165,6 +169,23 @@ VALUES: dict[str, Value] = {
     "BarycentricMemory": Value(
         "fenchel.models.manifold.barycentric",
         {"rows": finite("vertices", "d"), "n_neighbors": count, "reg": finite_number},
+    ),
+    "NamedMetric": Value(_METRIC, {"name": text, "parameters": dictionary}),
+    "Haversine": Value(_METRIC, {}),
+    "GivenDistances": Value(_METRIC, {}),
+    "ShiftedRows": Value(_CENTRED + "distances", {"mean": finite("d"), "exponent": whole}),
+    "CentredDistances": Value(
+        _CENTRED + "distances",
+        {
+            "metric": of_class("NamedMetric", "Haversine", "GivenDistances"),
+            "points": array_of("i", "m") | finite("m", "d"),
+            "share": finite("m"),
+            "means": finite("m"),
+            "grand": finite_number,
+            "weight": nothing | finite("m"),
+            "exponent": whole,
+            "squared": flag,
+        },
     ),
     "Certificate": Value(
         "fenchel.convex.certificate",

@@ -24,8 +24,9 @@ Nyström method to speed up kernel machines, NIPS 13 (2000).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,6 +53,7 @@ from fenchel.solve.eigen.residual import (
 Floats = NDArray[np.float64]
 # Entries of rows of P that are made at once: 16 MiB.
 ENTRIES = 2**21
+CONVERGED = 1e-6  # the residual over |A| at which a fit counts as converged
 
 
 class Memory(Protocol):
@@ -67,13 +69,19 @@ class DataOperator:
 
     A: symmetric, of side n, its leading eigenpairs those of the method; memory: what continues
     them; measure: m of each row, above zero; None for 1; members: numbers of the rows that A is
-    about, where others have no weight, or were no landmarks; None for all.
+    about, where others have no weight, or were no landmarks; None for all; factor: F (n, q) where
+    P(x, ·) = r(x) F' and the memory gives r(x), which makes coefficients of q rows; exponent: A and
+    P are over 4^exponent, and lengths of the embedding over 2^exponent; error: a bound of what
+    rounding has changed A by, as a matrix, which residuals are charged with.
     """
 
     A: SymmetricOperator | Any = field(repr=False)
     memory: Memory = field(repr=False)
     measure: Floats | None = field(default=None, repr=False)
     members: NDArray[np.int64] | None = field(default=None, repr=False)
+    factor: Floats | None = field(default=None, repr=False)
+    exponent: int = 0
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +89,8 @@ class Eigenfunctions:
     """Eigenfunctions on the rows of the fit, and the coefficients that continue them.
 
     embedding: f on the rows, (n, k); coefficients: (n, k), so that f(x) = P(x, ·) @ coefficients;
-    values, residuals, multiplicities, certificate, converged: of the eigenpairs; rank: how many of
-    the values rounding tells from zero. Columns beyond the rank are zero.
+    values, residuals, multiplicities, certificate: of the eigenpairs; rank: how many of the values
+    rounding tells from zero. Columns beyond the rank are zero.
     """
 
     embedding: Floats
@@ -91,7 +99,6 @@ class Eigenfunctions:
     residuals: Floats
     multiplicities: tuple[int, ...]
     certificate: Certificate
-    converged: bool
     rank: int
 
 
@@ -101,7 +108,7 @@ def eigenfunctions(
     scale: Floats | None = None,
     measure: Floats | None = None,
     continued: Floats | None = None,
-    norm: float | None = None,
+    error: float = 0.0,
 ) -> Eigenfunctions:
     """The embedding of some eigenpairs and its continuation.
 
@@ -115,8 +122,8 @@ def eigenfunctions(
         m.
     continued : array (k,), optional
         μ, where it is not λ.
-    norm : float, optional
-        |A|, against which μ is told from zero; None: the largest |λ|.
+    error : float
+        What rounding has changed A by.
 
     Examples
     --------
@@ -131,11 +138,11 @@ def eigenfunctions(
     values, V = pairs.values, pairs.vectors
     n = len(V)
     mu = values if continued is None else np.asarray(continued, np.float64)
-    top = float(np.abs(mu).max(initial=0.0)) if norm is None else norm
+    residuals = pairs.residuals + error
     # A value that its residual, or rounding, does not tell from zero continues nothing.
-    least = np.full(len(mu), 8.0 * n * EPS * top)
+    least = np.full(len(mu), 8.0 * n * EPS * float(np.abs(mu).max(initial=0.0)))
     if continued is None:
-        least = np.maximum(least, pairs.residuals)
+        least = np.maximum(least, residuals)
     known = np.abs(mu) > least
     if scale is None:
         c = np.sqrt(np.maximum(values, 0.0))
@@ -147,10 +154,18 @@ def eigenfunctions(
     if measure is not None:
         F = F / np.sqrt(measure)[:, None]
     coefficients = F / np.where(known, mu, 1.0)
+    proof = _charged(pairs.certificate, error, len(values))
     return Eigenfunctions(
-        F, coefficients, values, pairs.residuals, pairs.multiplicities, pairs.certificate,
-        pairs.converged, int(known.sum()),
-    )  # fmt: skip
+        F, coefficients, values, residuals, pairs.multiplicities, proof, int(known.sum())
+    )
+
+
+def _charged(proof: Certificate, error: float, k: int) -> Certificate:
+    """With what rounding has changed A by in its residual."""
+    norm = (proof.scale or 0.0) / max(k, 1)
+    if error == 0.0 or norm == 0.0 or proof.residual is None:
+        return proof
+    return replace(proof, residual=proof.residual + error / norm)
 
 
 class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -161,7 +176,8 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         made = self._operator(rows_in(self, X, None, sample_weight))
         pairs = eigenpairs(made.A, k)
-        return self._record(eigenfunctions(pairs, measure=made.measure), made, blocks)
+        found = eigenfunctions(pairs, measure=made.measure, error=made.error)
+        return self._record(found, made, blocks)
 
     `transform`, `fit_transform`, names of the columns and `certify_on` follow.
     """
@@ -180,20 +196,23 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _record(self, found: Eigenfunctions, made: DataOperator, blocks: Blocks) -> Any:
         """Sets what a fit leaves behind, in the precision of the rows: of rows that A is not about
         the embedding is their continuation."""
-        dtype = working_type(blocks)
-        self.eigenvalues_ = np.array(found.values)
-        self.residuals_ = np.array(found.residuals)
+        unit = _unit(made.exponent)
+        coefficients = found.coefficients
+        if made.factor is not None:
+            coefficients = made.factor.T @ coefficients
+        self.eigenvalues_ = found.values * unit
+        self.residuals_ = found.residuals * unit
         self.multiplicities_ = found.multiplicities
-        self.coefficients_ = found.coefficients
+        self.coefficients_ = np.ldexp(coefficients, made.exponent)
         self.memory_ = made.memory
-        self.certificate_ = found.certificate
-        self.converged_ = found.converged
-        embedding = found.embedding
+        self.certificate_ = found.certificate.scaled(unit)
+        self.converged_ = found.certificate.closed(CONVERGED)
+        embedding = np.ldexp(found.embedding, made.exponent)
         if made.members is not None:
-            whole = [continued(made.memory, found.coefficients, block) for block in blocks]
-            embedding = np.concatenate(whole)
-            embedding[made.members] = found.embedding
-        self.embedding_ = embedding.astype(dtype)
+            whole = [continued(made.memory, self.coefficients_, block) for block in blocks]
+            own, embedding = embedding, np.concatenate(whole)
+            embedding[made.members] = own
+        self.embedding_ = embedding.astype(working_type(blocks))
         return self
 
     @property
@@ -238,11 +257,17 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         V = V[:, sizes > 0.0] / sizes[sizes > 0.0]
         if not V.shape[1]:
             return Certificate(0.0, 0.0, "eigen", residual=0.0, scale=0.0)
-        return self._prove(made.A, orthonormal(V))
+        proof = _charged(self._prove(made.A, orthonormal(V)), made.error, V.shape[1])
+        return proof.scaled(_unit(made.exponent))
 
     def _prove(self, A: Any, V: Floats) -> Certificate:
         """The residual of orthonormal vectors."""
         return LeadingSubspace(A, V.shape[1]).certify(V)
+
+
+def _unit(exponent: int) -> float:
+    """4^exponent, as far as floats go."""
+    return math.ldexp(1.0, max(min(2 * exponent, 1020), -1070))
 
 
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:

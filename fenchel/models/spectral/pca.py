@@ -123,6 +123,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ([[-2.684, 0.319]], True)
     """
 
+    _sums: tuple[float, Floats, Floats, int]  # of partial_fit: weight, mean, scatter, rows
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
             Interval(Integral, 0, None, closed="left"),
@@ -216,7 +217,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         most = min(n, d)
         if n < 2:
             raise ValueError(f"PCA needs at least 2 rows with weight, got {n} sample: add rows")
-        if isinstance(asked, Integral) and asked > most:
+        if isinstance(asked, Integral) and int(asked) > most:
             raise ValueError(
                 f"n_components={asked} must be between 0 and min(n_samples, n_features)={most} "
                 f"(n={n} rows, d={d} columns): lower n_components"

@@ -7,6 +7,7 @@ from typing import Any
 from fenchel.app.modelfile.check import (
     Check,
     Sizes,
+    array_of,
     count,
     finite,
     finite_number,
@@ -14,6 +15,7 @@ from fenchel.app.modelfile.check import (
     is_count,
     is_number,
     of_class,
+    tuple_of,
 )
 from fenchel.app.modelfile.schema import ROWS, Kind
 
@@ -41,6 +43,27 @@ _linear: dict[str, Check] = {
     "_sums": Check("weight, mean, scatter and number of rows", _merged_parts),
 }
 
+_map: dict[str, Check] = {
+    **ROWS,
+    "embedding_": finite("n", "k"),
+    "eigenvalues_": finite("values"),
+    "residuals_": finite("values"),
+    "multiplicities_": tuple_of(count),
+    "coefficients_": finite("m", "k"),
+    **_proved,
+}
+_placed = ("n_features_in_", "embedding_", "coefficients_", "memory_")
+
 ESTIMATORS: dict[str, Kind] = {
+    "ClassicalMDS": Kind(
+        "fenchel.models.spectral.classical_mds",
+        {
+            **_map,
+            "memory_": of_class("ShiftedRows", "CentredDistances"),
+            "smallest_eigenvalue_": finite_number,
+            "landmarks_": array_of("i", None),
+        },
+        _placed,
+    ),
     "PCA": Kind("fenchel.models.spectral.pca", _linear, ("n_features_in_", "components_", "mean_")),
 }

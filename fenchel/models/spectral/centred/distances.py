@@ -1,0 +1,151 @@
+"""Classical scaling: the operator of squared distances, and what continues it.
+
+    B = -D²/2,   A = √S J B J' √S,   J = I - 1p',  p = s / Σ s
+    P(x, xⱼ) = -(d²(x, xⱼ) - Σᵢ pᵢ d²(x, xᵢ) - Σᵢ pᵢ d²(xᵢ, xⱼ) + Σᵢₗ pᵢpₗ d²(xᵢ, xₗ))/2 · sⱼ
+
+Of Euclidean distances A is the matrix of inner products of the rows minus their mean, so that no
+distance has to be made: P(x, ·) = (x - m)R', R the rows minus m.
+
+Reference: Torgerson, Multidimensional scaling I, Psychometrika 17 (1952); Gower, Adding a point to
+vector diagrams in multivariate analysis, Biometrika 55 (1968).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import free_memory
+from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.geometry.search.metric import Metric
+from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+RANGE = 256  # rows of distances that are made at once on a thread
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ShiftedRows:
+    """r(x) = (x - m) / 2ᵉ, whose inner products are P; coefficients are those of columns."""
+
+    mean: Floats = field(repr=False)
+    exponent: int = 0
+
+    def extend(self, X: Any) -> Floats:
+        rows = X.toarray() if is_sparse(X) else X
+        rows = np.ldexp(np.asarray(rows, np.float64), -self.exponent)
+        return np.asarray(rows - np.ldexp(self.mean, -self.exponent))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CentredDistances:
+    """P of distances to the points, over 4ᵉ.
+
+    share: p; means: Σᵢ pᵢ d²(xᵢ, xⱼ) over 4ᵉ; grand: their mean; weight: s, None for 1; squared:
+    whether the rows of a question hold squared distances.
+    """
+
+    metric: Metric
+    points: Any = field(repr=False)
+    share: Floats = field(repr=False)
+    means: Floats = field(repr=False)
+    grand: float
+    weight: Floats | None = field(default=None, repr=False)
+    exponent: int = 0
+    squared: bool = False
+
+    def extend(self, X: Any) -> Floats:
+        D = self.metric.tile(X, self.points)
+        if (D < 0.0).any():
+            i, j = (int(at[0]) for at in np.nonzero(D < 0.0))
+            raise ValueError(f"row {i} has the negative distance {D[i, j]:.6g} to point {j}")
+        B = squares(D, self.exponent, self.squared)
+        B -= (B @ self.share)[:, None]
+        B -= self.means
+        B += self.grand
+        B *= -0.5
+        return B if self.weight is None else B * self.weight
+
+
+def squares(D: Floats, exponent: int, squared: bool) -> Floats:
+    """d² / 4ᵉ, as a copy."""
+    if squared:
+        return np.ldexp(D, -2 * exponent)
+    D = np.ldexp(D, -exponent)
+    return np.square(D, out=D)
+
+
+def scaled_operator(
+    D: Floats, metric: Metric, points: Any, s: Floats | None, squared: bool
+) -> tuple[CentredSymmetric, CentredDistances]:
+    """A of a matrix of distances, which are refused where they are none, and its continuation."""
+    top = float(D.max(initial=0.0))
+    size = math.frexp(top)[1]
+    exponent = -(-size // 2) if squared else size
+    B = squares(D, exponent, squared)
+    centring = Centring.of(len(B), s)
+    means = B @ centring.share
+    grand = float(centring.share @ means)
+    memory = CentredDistances(metric, points, centring.share, means, grand, s, exponent, squared)
+    B *= -0.5
+    return CentredSymmetric(B, centring), memory
+
+
+def distance_matrix(metric: Metric, rows: Any, points: Any) -> Floats:
+    """d(xᵢ, xⱼ) by ranges of rows on every thread."""
+    n, m = int(rows.shape[0]), int(points.shape[0])
+    need, have = 16.0 * n * m, free_memory()
+    if need > 0.9 * have:
+        raise MemoryError(
+            f"the {n} x {m} distances and their squares need {need / 2**30:.1f} GiB and "
+            f"{have / 2**30:.1f} GiB are free: set n_landmarks, or take metric='euclidean'"
+        )
+    D = np.empty((n, m))
+
+    def fill(lo: int) -> None:
+        with one_blas_thread():
+            D[lo : lo + RANGE] = metric.tile(rows[lo : lo + RANGE], points)
+
+    with one_blas_thread():
+        for _ in ordered(fill, range(0, n, RANGE), thread_count()):
+            pass
+    return D
+
+
+def checked_distances(D: Floats, what: str, dtype: Any = np.float64) -> Floats:
+    """The symmetric part of a matrix of distances, or an error that names the entry which is
+    none. Distances that are square roots of differences are off by √ε of the largest."""
+    top = float(np.abs(D).max(initial=0.0))
+    slack = 4.0 * math.sqrt(float(np.finfo(dtype).eps)) * top
+    faults: list[tuple[Floats, str]] = [
+        (np.where(np.isnan(D), 1.0, 0.0), "is NaN: give a distance for each pair"),
+        (-D, "is negative, which no distance is"),
+        (np.abs(D - D.T) - slack, "is not that of column and row exchanged: pass (D + D') / 2"),
+        (np.abs(np.diag(np.diagonal(D))) - slack, "is not zero, and is a row's own distance"),
+    ]
+    for wrong, words in faults:
+        if len(D) and wrong.max() > 0.0:
+            i, j = divmod(int(wrong.argmax()), len(D))
+            other = f" (row {j}, column {i}: {D[j, i]:.6g})" if "exchanged" in words else ""
+            ahead = "Negative values in data: " if D[i, j] < 0.0 else ""  # scikit-learn's words
+            raise ValueError(f"{ahead}{what} in row {i}, column {j}, {D[i, j]:.6g}, {words}{other}")
+    return 0.5 * (D + D.T)
+
+
+def square_input(D: Any, n: int) -> Floats:
+    """A matrix of given distances, dense, in float64."""
+    D = D.toarray() if is_sparse(D) else D
+    if D.shape[0] != D.shape[1]:
+        raise ValueError(
+            f"Precomputed matrix must be square. Input is a {D.shape[0]}x{D.shape[1]} matrix of "
+            "distances."
+        )
+    return np.asarray(D, np.float64)
