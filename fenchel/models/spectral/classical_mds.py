@@ -84,7 +84,8 @@ class ClassicalMDS(SpectralMap):
     -----
     `transform` places a row by its distances to the rows of the fit (Gower 1968; Bengio and others
     2003), z = Λ^{-1/2} U' (m - d²)/2, d² centred: a row of the fit goes where it was. Weights count
-    copies of rows; landmarks, which cover the rows, count once each. Lecture notes that write A = -J D J / 2 mean by D the squared distances.
+    copies of rows; landmarks, which cover the rows, count once each. Lecture notes that write
+    A = -J D J / 2 mean by D the squared distances.
 
     Euclidean distances of dense rows are never made: A = RR' with the centred rows R, so that the
     map is that of principal components. scikit-learn's `dissimilarity_matrix_` is not kept.
