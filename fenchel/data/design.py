@@ -27,6 +27,7 @@ from fenchel.data.sweep import (
     Scores,
     Sweep,
     active_rows,
+    working,
 )
 from fenchel.data.table import total_weight
 
@@ -171,9 +172,10 @@ class MatrixDesign(Design):
         def curved(block: Block) -> tuple[Array, Array]:
             known = held.get(block.start)
             if known is None:
-                h = curvature(block.y, forward(block.X, w) + like(b, block.X))
-                if block.weight is not None and h.ndim == 1:  # joint losses do not bend linearly
-                    h = h * block.weight
+                y, s = working(block.y, block.X), working(block.weight, block.X)
+                h = curvature(y, forward(block.X, w) + like(b, block.X))
+                if s is not None and h.ndim == 1:  # joint losses do not bend linearly
+                    h = h * s
                 known = active_rows(block.X, h)
                 if local:
                     held[block.start] = known
@@ -188,7 +190,7 @@ class MatrixDesign(Design):
                     return csr_normal_product(X, h, v, float(level))
                 r = bend(h, forward(X, v) + like(level, X))
                 if block.weight is not None and h.ndim == 2:
-                    r = r * block.weight[:, None]
+                    r = r * working(block.weight, X)[:, None]
                 return Totals(host(adjoint(X, r)), host(r.sum(0)))
 
             return self.blocks.reduce(stat)
@@ -237,10 +239,11 @@ class Column(list[Any]):
 def _bent(block: Block, point: Point, curvature: Curve) -> Array:
     """sᵢhᵢ of the rows at a point, for each column of h."""
     w, b = point
-    h = curvature(block.y, forward(block.X, w) + like(b, block.X))
-    if block.weight is None:
+    y, s = working(block.y, block.X), working(block.weight, block.X)
+    h = curvature(y, forward(block.X, w) + like(b, block.X))
+    if s is None:
         return h
-    return h * (block.weight if h.ndim == 1 else block.weight[:, None])
+    return h * (s if h.ndim == 1 else s[:, None])
 
 
 def in_single(blocks: Blocks) -> Blocks:

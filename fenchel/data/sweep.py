@@ -74,6 +74,8 @@ class Sweep(Statistic[Totals]):
         if self.exact:
             X = double(X)
             s = None if s is None else double(s)
+        else:
+            y, s = working(y, X), working(s, X)
         scores = [forward(X, w) + like(b, X) for w, b in self.points]
         r, sums = apply_rows(self.rows, y, scores, s, block.aux)
         return Totals(double(adjoint(X, r)), double(r.sum(0)), *sums)
@@ -169,9 +171,10 @@ class Gram(Statistic[Floats]):
 
     def __call__(self, block: Block) -> Floats:
         w, b = self.point
-        h = self.curvature(block.y, forward(block.X, w) + like(b, block.X))
-        if block.weight is not None:
-            h = h * (block.weight if h.ndim == 1 else block.weight[:, None])
+        y, s = working(block.y, block.X), working(block.weight, block.X)
+        h = self.curvature(y, forward(block.X, w) + like(b, block.X))
+        if s is not None:
+            h = h * (s if h.ndim == 1 else s[:, None])
         return weighted_gram(*active_rows(block.X, h), self.centre)
 
     def compiled(self, block: Block, layout: Layout) -> Kernel[Floats] | None:
@@ -213,6 +216,16 @@ class Unit(RowCurvature):
 
     def compiled(self) -> RowFunction:
         return _plain("weight_rows")
+
+
+def working(values: Array | None, X: Array) -> Array | None:
+    """A target or weight in the precision of its rows, for passes that prove nothing; class codes
+    stay whole numbers."""
+    if values is None or values.dtype == X.dtype:
+        return values
+    if isinstance(values, np.ndarray):
+        return values.astype(X.dtype) if values.dtype.kind == "f" else values
+    return values.to(X.dtype) if values.is_floating_point() else values
 
 
 def active_rows(X: Array, h: Array) -> tuple[Array, Array]:

@@ -262,14 +262,24 @@ def stack_columns(columns: list[NDArray[Any]], dtype: Any = None) -> NDArray[Any
 def follow(values: NDArray[Any], X: Array) -> Array:
     """A host vector beside the rows it belongs to: as a tensor on the device of a tensor X.
 
-    Floating values take X's precision; class codes stay whole numbers.
+    Floating values take X's precision where that changes none of them; class codes stay whole
+    numbers.
     """
+    floating = values.dtype.kind == "f"
     if is_torch_array(X):
         from array_api_compat import array_namespace
 
         moved = array_namespace(X).asarray(np.ascontiguousarray(values), device=X.device)
-        return moved.to(X.dtype) if values.dtype.kind == "f" else moved
-    return as_type(values, X.dtype if values.dtype.kind == "f" else values.dtype)
+        return moved.to(X.dtype) if floating and _is_single(values) else moved
+    if floating and X.dtype == np.float32 and not _is_single(values):
+        return as_type(values, np.float64)
+    return as_type(values, X.dtype if floating else values.dtype)
+
+
+def _is_single(values: NDArray[Any]) -> bool:
+    """Whether float32 holds every one of these numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        return bool((values.astype(np.float32) == values).all())
 
 
 def total_weight(blocks: Blocks) -> float:

@@ -99,7 +99,10 @@ def fit_planes(
             solutions = Convoy(blocks).run([job(k) for k in range(K)], views)
         coef = np.stack([s.point[0] for s in solutions])
         level = np.array([s.point[1] for s in solutions])
-    estimator.coef_ = np.ascontiguousarray(coef, dtype=dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        if not (np.isfinite(coef.astype(dtype)).all() and np.isfinite(level.astype(dtype)).all()):
+            dtype = np.dtype(np.float64)  # no infinity for want of range
+        estimator.coef_ = np.ascontiguousarray(coef, dtype=dtype)
     estimator.intercept_ = np.array(level, dtype=dtype)
     estimator.loss_gap_ = float(sum(s.certificate.gap for s in solutions))
     _record(estimator, solutions, factor)

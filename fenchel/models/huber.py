@@ -19,6 +19,7 @@ from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.data.products import forward
 from fenchel.models.namespace import fit_method
+from fenchel.models.precision import warn_rounded
 from fenchel.models.rank import same_scores, warn_dependent
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
 from fenchel.solve.scale import DENSE, huber
@@ -127,9 +128,9 @@ class HuberRegressor(SingleTarget):
         set_coefficients(self, at.w[:, None], np.array([at.b]), True, blocks.dtype, ravel=True)
         self.scale_ = at.sigma
         self.n_iter_ = found.steps
-        self.certificate_ = found.certificate
-        self.converged_ = found.converged
-        self.history_ = found.history
+        self.certificate_ = _in_precision(self, blocks, at, found.certificate)
+        self.converged_ = found.converged and self.certificate_.closed(self.tol)
+        self.history_ = (*found.history[:-1], self.certificate_)
         self.outliers_ = _outliers(blocks, at, float(self.epsilon))
         if found.vanished:
             share = 1.0 - self.epsilon**-2
@@ -161,13 +162,30 @@ def _shortest(blocks: Blocks, at: At, intercept: bool) -> At:
     return At(found.coef, float(np.ravel(found.intercept)[0]), at.sigma)
 
 
+def _in_precision(model: HuberRegressor, blocks: Blocks, at: At, proof: Certificate) -> Certificate:
+    """The proof with the value at the coefficients as they are returned."""
+    w, b = host(model.coef_), float(model.intercept_)
+    if blocks.dtype == np.float64:
+        return proof
+    value = huber_value(model, blocks, At(w, b, at.sigma))
+    final = replace(proof, value=value)
+    if proof.closed(model.tol) and not final.closed(model.tol):
+        warn_rounded(final, blocks.dtype, model.tol)
+    return final
+
+
+def huber_value(model: Any, blocks: Blocks, at: At) -> float:
+    """The objective of a model at a point; the least positive number stands for σ = 0, where it is
+    the limit."""
+    design, eps = MatrixDesign(blocks), float(model.epsilon)
+    problem = ScaledHuber(eps, float(model.alpha) / design.weight, design, model.fit_intercept)
+    return problem.evaluate(At(at.w, at.b, max(at.sigma, 5e-324))).value * design.weight
+
+
 def certify_huber(model: Any, blocks: Blocks, w: NDArray[np.float64], b: float) -> Certificate:
     """The gap of a fitted model: its own value, and the bound of the problem solved anew."""
-    eps, alpha, sigma = float(model.epsilon), float(model.alpha), float(model.scale_)
-    design = MatrixDesign(blocks)
-    problem = ScaledHuber(eps, alpha / design.weight, design, model.fit_intercept)
-    # The least positive number stands for σ = 0, where A is the limit.
-    value = problem.evaluate(At(w, b, max(sigma, 5e-324))).value * design.weight
+    eps, alpha = float(model.epsilon), float(model.alpha)
+    value = huber_value(model, blocks, At(w, b, float(model.scale_)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertified)
         proof = huber(blocks, eps, alpha, model.fit_intercept, tol=1e-9).certificate

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.models.namespace import fit_method
+from fenchel.models.precision import squares_in_precision
 from fenchel.models.rank import warn_dependent
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.least_squares import LeastSquares, least_squares
@@ -111,7 +112,7 @@ class LinearRegression(LinearRegressor):
         flat = found.coef.ndim == 1
         w, b = found.coef.reshape(blocks.n_cols, -1), np.atleast_1d(found.intercept)
         set_coefficients(self, w, b, flat, blocks.dtype, ravel=False)
-        self.certificate_ = squares_certificate(found)
+        self.certificate_ = squares_in_precision(blocks, w, b, 0.0, squares_certificate(found))
         known = found.dof > 0 and found.method in ("gram", "orthogonal")
         self.coef_std_ = found.bse.T if known else None
         self.intercept_std_ = _number(found.intercept_bse) if known and self.fit_intercept else None
@@ -131,7 +132,7 @@ class LinearRegression(LinearRegressor):
     def _fit_positive(self, blocks: Blocks) -> None:
         found = nonnegative(blocks, 0.0, self.fit_intercept, self.tol)
         set_coefficients(self, found.w, found.b, found.flat, blocks.dtype, ravel=False)
-        self.certificate_ = found.certificate
+        self.certificate_ = squares_in_precision(blocks, found.w, found.b, 0.0, found.certificate)
         self.coef_std_ = self.intercept_std_ = self.residual_std_ = self.r2_ = None
 
 

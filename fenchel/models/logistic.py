@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -173,11 +174,14 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
         data = {"X": X, "y": y}
         if sample_weight is not None:
             data["metadata"] = {"sample_weight": sample_weight}
-        tasks = StepTasks(self, data, self.max_iter, lambda p: planes_of(p, K, blocks.dtype))
+        tasks = StepTasks(
+            self, data, self.max_iter, lambda p: planes_of(level_point(p), blocks.dtype)
+        )
         solution = self._solve(problem, start, tasks)
+        solution = replace(solution, point=level_point(solution.point))
         solution = in_precision(problem, solution, blocks.dtype, self.tol)
         factor = problem.design.weight * (1.0 if math.isinf(C) else C)
-        set_point(self, solution.point, K, blocks.dtype)
+        set_point(self, solution.point, blocks.dtype)
         self.loss_, self.loss_gap_ = problem.loss, solution.certificate.gap
         self.certificate_ = solution.certificate.scaled(factor)
         self.history_ = tuple(c.scaled(factor) for c in solution.history)
@@ -270,15 +274,22 @@ def log_problem(
     return Problem(loss, mixed(lam, ratio), design, intercept)
 
 
-def planes_of(point: Point, n_classes: int, dtype: np.dtype[Any]) -> dict[str, Any]:
+def level_point(point: Point) -> Point:
+    """The same probabilities: adding one number to all intercepts changes none."""
+    w, b = point
+    return (w, b - np.mean(b)) if np.ndim(b) else point
+
+
+def planes_of(point: Point, dtype: np.dtype[Any]) -> dict[str, Any]:
     """coef_ (1 or K, d) and intercept_ (1 or K,)."""
     w, b = point
-    if n_classes > 2 and np.ndim(b):
-        b = b - np.mean(b)  # adding one number to all changes no probability
-    coef = np.ascontiguousarray(np.atleast_2d(w.T), dtype=dtype)
-    return {"coef_": coef, "intercept_": np.array(np.atleast_1d(b), dtype=dtype)}
+    with np.errstate(over="ignore", under="ignore"):
+        if not (np.isfinite(w.astype(dtype)).all() and np.isfinite(np.asarray(b, dtype)).all()):
+            dtype = np.dtype(np.float64)  # no infinity for want of range
+        coef = np.ascontiguousarray(np.atleast_2d(w.T), dtype=dtype)
+        return {"coef_": coef, "intercept_": np.array(np.atleast_1d(b), dtype=dtype)}
 
 
-def set_point(estimator: Any, point: Point, n_classes: int, dtype: np.dtype[Any]) -> None:
+def set_point(estimator: Any, point: Point, dtype: np.dtype[Any]) -> None:
     """The attributes of a point."""
-    vars(estimator).update(planes_of(point, n_classes, dtype))
+    vars(estimator).update(planes_of(point, dtype))

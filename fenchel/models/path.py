@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -34,11 +35,12 @@ from fenchel.models.logistic import (
     LogisticClassifier,
     LogisticRegression,
     check_corners,
+    level_point,
     log_problem,
     set_point,
 )
 from fenchel.models.namespace import fit_method
-from fenchel.models.precision import in_precision
+from fenchel.models.precision import in_precision, rounded
 from fenchel.models.progress import watch
 from fenchel.models.scoring import Scoring
 from fenchel.models.walk import LOOSEST
@@ -337,11 +339,13 @@ class LogisticRegressionCV(LogisticClassifier):
                     start=point,
                     callback=show,
                 )
+            solution = replace(solution, point=level_point(solution.point))
             solution = in_precision(problem, solution, blocks.dtype, self.tol)
             point, proved = solution.point, solution.certificate
         else:
-            proved = problem.certify(point)
-        set_point(self, point, K, blocks.dtype)
+            proved, level = problem.certify(point), level_point(point)
+            point, proved, _ = rounded(problem, level, proved, True, blocks.dtype, math.inf)
+        set_point(self, point, blocks.dtype)
         self.loss_, self.loss_gap_ = problem.loss, proved.gap
         self.certificate_ = proved.scaled(factor)
         self.converged_ = proved.closed(self.tol)

@@ -6,11 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.objective import Objective
+from fenchel.data.arrays import double, host, like
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import Point
+from fenchel.data.products import forward
 from fenchel.solve.minimise import Solution
+
+Floats = NDArray[np.float64]
 
 
 def in_precision(
@@ -31,20 +37,52 @@ def rounded(
     dtype: Any,
     tol: float,
 ) -> tuple[Point, Certificate, bool]:
-    """A point, its proof, and whether that is closed, after rounding; left alone where it is open.
+    """A point, its proof, and whether that is closed, after rounding.
 
     The bound is one of the optimum and holds for every point: only the value is computed anew.
+    What float32 cannot reach stays in float64.
     """
-    if dtype == np.float64 or not closed:
+    if dtype == np.float64:
         return point, proof, closed
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in point)
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        return point, proof, closed
     point = (w, b if b.ndim else float(b))
     final = replace(proof, value=problem.evaluate(point, exact=True).value)
-    closed = final.closed(tol)
-    if not closed:
-        warn_outside(
-            f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "
-            f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol."
-        )
-    return point, final, closed
+    if closed and not final.closed(tol):
+        warn_rounded(final, dtype, tol)
+    return point, final, closed and final.closed(tol)
+
+
+def warn_rounded(final: Certificate, dtype: Any, tol: float) -> None:
+    """The warning of a fit that rounding its coefficients has opened."""
+    warn_outside(
+        f"coefficients in {np.dtype(dtype).name} leave a relative duality gap of "
+        f"{final.relative_gap:.2g}, asked tol={tol:.2g}. Pass float64 rows or loosen tol."
+    )
+
+
+def squares_in_precision(
+    blocks: Blocks, w: Floats, b: Floats, alpha: Any, proof: Certificate
+) -> Certificate:
+    """The certificate of Σ s (y - x·w - b)² + α|w|² over all targets, w (d, K) and b (K,) rounded
+    to the precision of the rows: the same bound, the value at the rounded coefficients."""
+    dtype = blocks.dtype
+    if dtype == np.float64:
+        return proof
+    with np.errstate(over="ignore", under="ignore"):
+        w, b = (part.astype(dtype).astype(np.float64) for part in (w, b))
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        return proof  # the coefficients stay in float64
+
+    def stat(block: Block) -> Floats:
+        X, y = double(block.X), double(block.y)
+        r = y.reshape(y.shape[0], -1) - forward(X, w) - like(b, X)
+        square = r * r
+        if block.weight is not None:
+            square = square * double(block.weight)[:, None]
+        return np.asarray(host(square.sum(0)))
+
+    penalty = np.broadcast_to(np.ravel(alpha), (w.shape[1],)) * np.square(w).sum(axis=0)
+    return replace(proof, value=float(np.sum(blocks.reduce(stat) + penalty)))

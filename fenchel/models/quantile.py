@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Absolute, Pinball
 from fenchel.convex.penalty import L1, L2, Penalty
 from fenchel.convex.problem import Problem
+from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.base import host_keep
@@ -248,7 +250,15 @@ class QuantileRegressor(SingleTarget):
         levels = np.array(quantiles)[order]
         found = noncrossing(blocks, levels, float(self.alpha), self.fit_intercept, self.tol)
         set_coefficients(self, found.w[:, back], found.b[back], False, blocks.dtype, ravel=False)
-        self.certificate_ = found.certificate
-        self.history_ = (found.certificate,)
-        self.converged_ = found.certificate.closed(self.tol)
+        proof = found.certificate
+        if blocks.dtype != np.float64:
+            levels = np.broadcast_to(self.intercept_, len(quantiles))
+            points = zip(host(self.coef_), levels, quantiles, strict=True)
+            values = [
+                self.problem_on(blocks, q).evaluate((w, float(b)), exact=True).value
+                for w, b, q in points
+            ]
+            proof = replace(proof, value=float(sum(values)))
+        self.certificate_, self.history_ = proof, (proof,)
+        self.converged_ = proof.closed(self.tol)
         self.n_iter_ = max(found.certificate.steps, 1)

@@ -24,10 +24,11 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Blocks
 from fenchel.models.base import is_remote
 from fenchel.models.namespace import fit_method
+from fenchel.models.precision import squares_in_precision
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.leave_one_out import is_wide, left_out
 from fenchel.solve.nonnegative import nonnegative
-from fenchel.solve.ridge import Ridges, form_for, ridge
+from fenchel.solve.ridge import Ridges, form_for, ridge, warn_open
 from fenchel.solve.squares import unscale
 from fenchel.solve.survey import survey
 
@@ -127,18 +128,22 @@ class Ridge(LinearRegressor):
         else:
             steps = 100 if self.max_iter is None else self.max_iter
             found = ridge(blocks, alpha, self.fit_intercept, tol=self.tol, max_steps=steps)
-        _set(self, found, blocks)
+        _set(self, found, blocks, alpha)
         self.n_iter_ = found.steps
         self.form_ = found.form
         self.solver_ = found.form if self.solver == "auto" else self.solver
         return self
 
 
-def _set(estimator: Any, found: Ridges, blocks: Blocks) -> None:
+def _set(estimator: Any, found: Ridges, blocks: Blocks, alpha: Any) -> None:
     set_coefficients(estimator, found.w, found.b, found.flat, blocks.dtype, ravel=True)
-    estimator.certificate_ = found.certificate
-    estimator.history_ = found.history
-    estimator.converged_ = found.converged
+    proof = squares_in_precision(blocks, found.w, found.b, alpha, found.certificate)
+    estimator.certificate_ = proof
+    estimator.history_ = (*found.history[:-1], proof)
+    tol = float(vars(estimator).get("tol", 1e-6))
+    estimator.converged_ = found.converged and proof.closed(tol)
+    if found.converged and not estimator.converged_:
+        warn_open(proof, tol)
 
 
 class RidgeCV(LinearRegressor):
@@ -254,7 +259,7 @@ class RidgeCV(LinearRegressor):
             scores, power = self._scored(blocks, errors, sample_weight, params), 0
         self._choose(scores, alphas, power, found.flat)
         refit = ridge(blocks, self.alpha_, self.fit_intercept, form=form, known=(rows, found))
-        _set(self, refit, blocks)
+        _set(self, refit, blocks, self.alpha_)
         return self
 
     def _scored(
