@@ -89,6 +89,7 @@ _ROOMS = {
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     # kernel machines
+    "fenchel.models.expansion.ridge": ("KernelRidge",),
     # string kernels
     # support vector machines
     "fenchel.models.kernel.svc": ("SVC",),

@@ -10,6 +10,7 @@ from estimators import (
     answer,
     cluster,
     discriminant,
+    expansion,
     kernel,
     linear,
     manifold,
@@ -35,6 +36,7 @@ ESTIMATORS = [
     *spectral.ESTIMATORS,
     *manifold.ESTIMATORS,
     *kernel.ESTIMATORS,
+    *expansion.ESTIMATORS,
 ]
 KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
     "check_param_validation",

@@ -32,6 +32,7 @@ from fenchel.data.blocks import (
     thread_count,
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
+from fenchel.data.matrix_products import matrix_product
 from fenchel.data.pivoted_cholesky import pivoted_cholesky
 from fenchel.data.sweep import apply_rows
 
@@ -208,7 +209,7 @@ class GramDesign(KernelExpansion):
         return new
 
     def product(self, v: Floats) -> Floats:
-        return np.asarray(self.K @ v)
+        return matrix_product(self.K, v)
 
     def columns(self, numbers: NDArray[np.int64]) -> Floats:
         return np.asarray(self.K[:, numbers])
@@ -292,7 +293,7 @@ class KernelDesign(KernelExpansion):
 
     def product(self, v: Floats) -> Floats:
         if self._matrix is not None:
-            return np.asarray(self._matrix @ v)
+            return matrix_product(self._matrix, v)
         rows = self._whole.X
         if v.ndim == 1:  # a support is all that an expansion with corners in its loss needs
             support = np.flatnonzero(v)

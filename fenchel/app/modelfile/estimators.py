@@ -14,6 +14,7 @@ from fenchel.app.modelfile.schema import CLASSES, Kind
 from fenchel.app.modelfile.schemas import (
     cluster,
     discriminant,
+    expansion,
     kernel,
     linear,
     manifold,
@@ -45,6 +46,7 @@ ESTIMATORS: dict[str, Kind] = {
     **spectral.ESTIMATORS,
     **manifold.ESTIMATORS,
     **kernel.ESTIMATORS,
+    **expansion.ESTIMATORS,
     "NeymanPearsonClassifier": Kind(
         "fenchel.score.neyman_pearson",
         {

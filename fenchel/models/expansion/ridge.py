@@ -1,0 +1,327 @@
+"""Kernel ridge regression: least squares over the functions of a kernel's space."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.arrays import double, host
+from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
+from fenchel.models.certified import SelfCertified
+from fenchel.models.expansion.rows import (
+    KERNEL,
+    KernelRows,
+    expansion_scores,
+    kernel_rows,
+    kernel_tags,
+    warn_indefinite,
+)
+from fenchel.models.fitted import fitted_rows
+from fenchel.models.namespace import fit_method
+from fenchel.models.neighbours.scoring_rows import values_out
+from fenchel.models.targets import target_rows
+from fenchel.solve.gram.ridge_proof import ridge_certificate
+from fenchel.solve.gram.shifted_gram import ShiftedGram
+from fenchel.solve.least_squares import least_squares
+from fenchel.solve.ridge import each_target, squares_certificate
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeRows:
+    """The rows of a fit with weight, their targets (n, T) times 2^-exponent, and the weights.
+
+    members: their numbers, None where all rows have weight; flat: y was a vector.
+    """
+
+    members: Numbers | None
+    y: Floats
+    s: Floats
+    exponent: int
+    flat: bool
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> RidgeRows:
+        whole = blocks.gather()
+        y = host(double(whole.y))
+        flat, n = y.ndim == 1, whole.n_rows
+        y = y.reshape(n, -1)
+        s = np.ones(n) if whole.weight is None else host(whole.weight).astype(np.float64)
+        members = None
+        if not (s > 0.0).all():
+            members = np.flatnonzero(s > 0.0)
+            y, s = y[members], s[members]
+        exponent = math.frexp(float(np.abs(y).max(initial=0.0)))[1]
+        return cls(members, np.ldexp(y, -exponent), s, exponent, flat)
+
+    def spread(self, c: Floats, n: int) -> Floats:
+        """Coefficients in the units of y, on all rows."""
+        c = np.ldexp(c, self.exponent)
+        if self.members is None:
+            return c
+        out = np.zeros((n, c.shape[1]))
+        out[self.members] = c
+        return out
+
+    def objective(self, certificate: Certificate) -> Certificate:
+        """The certificate in the units of y, where float64 has such numbers."""
+        if abs(self.exponent) > 500:
+            return certificate
+        return certificate.scaled(math.ldexp(1.0, 2 * self.exponent))
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified):
+    """Kernel ridge regression: min over f = Σ cⱼ k(xⱼ, ·) of Σ sᵢ (yᵢ - f(xᵢ))² + α‖f‖².
+
+    There is no intercept, as in scikit-learn. The equations (K + αS⁻¹)c = y are solved by a
+    Cholesky factor in float32 and conjugate gradients in float64, or with a factor in float64 where
+    α is small; the certificate says how far the coefficients are from the optimum, rounding
+    included.
+
+    Parameters
+    ----------
+    alpha : float or array of one for each target, default 1
+        Strength of the penalty, not negative; 0 for least squares on the columns of K.
+    kernel : str, kernel or function, default "linear"
+        "linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed", a kernel such as
+        ``fenchel.kernels.Gaussian(0.5)``, or a function of two rows. One that is not positive
+        semi-definite, such as "sigmoid", is fitted with a warning: its equations are solved, and
+        the certificate states no bound.
+    gamma : float, "scale", "auto", "median" or None
+        Of the kernels by name; None and "auto": 1 / n_features.
+    degree, coef0 : of the kernels with these names
+    kernel_params : dict or None
+        Keywords of a function.
+    tol : float, default 1e-6
+        Relative duality gap to reach.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n,) or (n, n_targets)
+    X_fit_ : the rows of the fit; of "precomputed", the matrix K
+    kernel_ : the kernel with its parameters
+    storage_ : str
+        Whether K was kept in memory, and in which precision it was factored.
+    certificate_ : Certificate
+        On the objective above, summed over the targets.
+    converged_ : bool
+    history_ : tuple of Certificate
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    Of n rows a fit takes n³/3 products and 4 n² bytes, and 8 n² more where K is kept.
+
+    Reference: Saunders, Gammerman and Vovk, Ridge regression learning algorithm in dual variables,
+    ICML 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel import KernelRidge
+    >>> X = np.linspace(0.0, 6.0, 60)[:, None]
+    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5).fit(X, np.sin(X[:, 0]))
+    >>> round(float(model.predict([[1.0]])[0]), 3), model.certificate_.relative_gap < 1e-6
+    (0.841, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        **KERNEL,
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: Any = "linear",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-6,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.tol = tol
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
+        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        blocks = target_rows(self, X, y, sample_weight)
+        found = RidgeRows.of(blocks)
+        alphas = each_target(host(self.alpha), found.y.shape[1])
+        rows = kernel_rows(self, blocks)
+        self.kernel_, self.X_fit_ = rows.outside, rows.X
+        if not rows.convex:
+            warn_indefinite(self)
+            whole = GramDesign(rows.gram(found.members), found.y, found.s)
+            design: KernelExpansion = whole
+            c, self.storage_ = _stationary(whole, found, alphas)
+        else:
+            design = rows.design(found.y, found.s, found.members)
+            c, self.storage_ = _solved(rows, design, found, alphas)
+        proof = Proof(rows, design, found, alphas)
+        keep_coefficients(self, proof, c, blocks.dtype)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Σ cⱼ k(x, xⱼ) for each row: shape (n,), or (n, n_targets), in X's precision; for
+        "precomputed" X has a column for each row of the fit."""
+        check_is_fitted(self)
+        return values_out(expansion_scores(self, X, self.dual_coef_), X)
+
+    def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """The certificate of these coefficients as functions on the rows of the fit."""
+        blocks = fitted_rows(self, X, y, sample_weight)
+        found = RidgeRows.of(blocks)
+        rows = kernel_rows(self, blocks)
+        return certify_expansion(self, rows, found, each_target(host(self.alpha), found.y.shape[1]))
+
+    def __sklearn_tags__(self) -> Any:
+        return kernel_tags(self, super().__sklearn_tags__())
+
+
+def _solved(
+    rows: KernelRows, design: KernelExpansion, found: RidgeRows, alphas: Floats
+) -> tuple[Floats, str]:
+    c = np.zeros_like(found.y)
+    told = []
+    for alpha in np.unique(alphas):
+        columns = np.flatnonzero(alphas == alpha)
+        if alpha == 0.0:
+            c[:, columns] = _least(rows, found, columns)[0]
+            told.append("least squares on its columns")
+            continue
+        system = ShiftedGram(design, np.sqrt(found.s), float(alpha))
+        solved = system.solve(found.y[:, columns])
+        c[:, columns] = solved.c
+        told.append(f"factored in {solved.precision}, {solved.steps} steps")
+    storage = design.storage if isinstance(design, KernelDesign) else "the kernel matrix is kept"
+    return c, "; ".join([storage, *dict.fromkeys(told)])
+
+
+def _least(rows: KernelRows, found: RidgeRows, columns: Numbers) -> tuple[Floats, Certificate]:
+    """min Σ s (y - Kc)²: least squares on a table whose columns are those of K."""
+    K = rows.gram(found.members)
+    parts, certificates = [], []
+    for k in columns:
+        table = InMemory(Block(0, K, np.ascontiguousarray(found.y[:, k]), found.s), None)
+        solved = least_squares(table, False)
+        parts.append(solved.coef)
+        certificates.append(squares_certificate(solved))
+    return np.stack(parts, axis=1), reduce(Certificate.__add__, certificates)
+
+
+def _stationary(design: GramDesign, found: RidgeRows, alphas: Floats) -> tuple[Floats, str]:
+    """The equations of a kernel that is not semi-definite."""
+    c = np.zeros_like(found.y)
+    for alpha in np.unique(alphas):
+        columns = np.flatnonzero(alphas == alpha)
+        A = np.array(design.K)
+        A.reshape(-1)[:: len(A) + 1] += alpha / found.s
+        c[:, columns] = linalg.lstsq(A, found.y[:, columns], check_finite=False)[0]
+    return c, "the kernel matrix is kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What certifies coefficients on the rows with weight, in the units of found.y."""
+
+    rows: KernelRows
+    design: KernelExpansion
+    found: RidgeRows
+    alphas: Floats
+
+    def of(self, c: Floats) -> Certificate:
+        """The certificate of c (n, T), summed over the targets."""
+        if not self.rows.convex:
+            return self._stationary(c)
+        found, alphas = self.found, self.alphas
+        parts, some = [], alphas > 0.0
+        if some.any():
+            Kc = self.design.product(c[:, some])
+            sides = self.design.diagonal(), found.y[:, some], found.s
+            parts.append(ridge_certificate(Kc, *sides, alphas[some], c[:, some]))
+        if not some.all():
+            columns = np.flatnonzero(~some)
+            least = _least(self.rows, found, columns)[1]
+            left = found.y[:, columns] - self.design.product(c[:, columns])
+            value = float(np.sum(found.s[:, None] * left**2))
+            bound = min(least.bound, value)
+            parts.append(Certificate(value, bound, "duality", floor=least.floor))
+        return reduce(Certificate.__add__, parts)
+
+    def _stationary(self, c: Floats) -> Certificate:
+        """What the equations of an indefinite kernel say: a residual and no bound."""
+        y, s = self.found.y, self.found.s[:, None]
+        Kc = self.design.product(c)
+        value = float(np.sum(s * (y - Kc) ** 2) + np.sum(self.alphas * c * Kc))
+        left = float(np.sqrt(np.sum(s * (y - Kc - self.alphas * c / s) ** 2)))
+        size = float(np.sqrt(np.sum(s * y**2)))
+        return Certificate(
+            value, -math.inf, "stationary", residual=left / size if size > 0.0 else left
+        )
+
+
+def certify_expansion(
+    estimator: Any, rows: KernelRows, found: RidgeRows, alphas: Floats
+) -> Certificate:
+    """The certificate of a fitted estimator's dual_coef_ on the rows of its fit."""
+    c = np.asarray(host(estimator.dual_coef_), np.float64).reshape(-1, found.y.shape[1])
+    if len(c) != rows.n:
+        raise ValueError(
+            f"this {type(estimator).__name__} was fitted on {len(c)} rows and X has {rows.n}: pass "
+            "the rows it was fitted on, in their order"
+        )
+    kept = c if found.members is None else c[found.members]
+    if np.count_nonzero(kept) != np.count_nonzero(c):
+        raise ValueError("rows without weight have coefficients: pass the weights of the fit")
+    design = rows.design(found.y, found.s, found.members)
+    proof = Proof(rows, design, found, alphas).of(np.ldexp(kept, -found.exponent))
+    return found.objective(proof)
+
+
+def keep_coefficients(estimator: Any, proof: Proof, c: Floats, dtype: Any) -> None:
+    """dual_coef_ in the precision of the rows where the proof stays closed, and the proof."""
+    tol, found = float(estimator.tol), proof.found
+    certificate = proof.of(c)
+    if dtype != np.float64 and certificate.closed(tol):
+        single = c.astype(dtype).astype(np.float64)
+        after = proof.of(single)
+        if after.closed(tol):
+            c, certificate = single, after
+        else:
+            dtype = np.dtype(np.float64)
+    spread = found.spread(c, proof.rows.n)
+    with np.errstate(over="ignore"):
+        kept = spread.astype(dtype)
+    kept = kept if np.isfinite(kept).all() else spread
+    estimator.dual_coef_ = kept[:, 0] if found.flat else kept
+    estimator.certificate_ = found.objective(certificate)
+    estimator.history_ = (estimator.certificate_,)
+    estimator.converged_ = certificate.closed(tol)
+    if not estimator.converged_:
+        warn_outside(
+            f"{certificate.reached()}, asked tol={tol:.2g}: raise alpha, which rounding in this "
+            "kernel matrix outweighs, scale the columns, or loosen tol"
+        )

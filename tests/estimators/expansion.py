@@ -1,0 +1,12 @@
+"""Kernel expansions, as the common checks and the model file take them."""
+
+from __future__ import annotations
+
+from sklearn.base import BaseEstimator
+
+from fenchel import KernelRidge, kernels
+
+ESTIMATORS: list[BaseEstimator] = [
+    KernelRidge(),
+    KernelRidge(0.1, kernel=kernels.Gaussian(0.2) + 0.5 * kernels.Laplacian(0.1)),
+]
