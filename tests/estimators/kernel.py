@@ -10,6 +10,7 @@ ESTIMATORS: list[BaseEstimator] = [
     SVC(),
     SVC(kernel="linear", class_weight="balanced", break_ties=True),
     SVC(kernel=kernels.Gaussian(0.2) + 0.5 * kernels.Laplacian(0.1), multi_class="ovr"),
+    SVC(probability=True, warm_start=True),
     SVR(),
     SVR(kernel="linear", epsilon=0.0),
     OneClassSVM(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from math import isinf
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -30,10 +32,28 @@ from fenchel.models.kernel.machines import (
     unpacked,
     votes,
 )
+from fenchel.models.kernel.maximal_margin import certify_margin, fit_maximal_margin
+from fenchel.models.kernel.probabilities import (
+    class_probabilities,
+    fit_curve,
+    left_out_scores,
+    pair_probabilities,
+)
 from fenchel.models.namespace import fit_method
 from fenchel.models.support import certify_machine
 
 Floats = NDArray[np.float64]
+
+
+# Left-out fits of a hard margin are soft ones, with C above all its coefficients: without some rows
+# the others may need more.
+SOFT_SHARE = 10.0
+
+
+def _has_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability=True before the fit")
+    return True
 
 
 class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
@@ -47,7 +67,9 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     Parameters
     ----------
     C : float, default 1
-        Weight of the losses, positive.
+        Weight of the losses, positive. inf is the hard margin, least ‖f‖²/2 with yᵢ(f(xᵢ) + b) ≥ 1:
+        the kernel matrix is factored. Where no plane of its space separates the classes, a
+        `NotSeparable` warning says so, with the proof in `proofs_`.
     kernel : str, kernel or function, default "rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a kernel such as
         ``fenchel.kernels.Gaussian(0.5)``, or a function of two tables that gives the matrix of all
@@ -58,7 +80,9 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     shrinking : bool
         Ignored: a working set of the worst rows is what shrinking is for.
     probability : bool, default False
-        Whether to fit `predict_proba`: logistic curves of scores of rows that were left out.
+        Whether to fit `predict_proba`: logistic curves of scores of rows that were left out, in
+        five parts taken in turn from the sorted rows, nothing drawn. Pairs of classes are coupled
+        (Wu, Lin and Weng 2004).
     tol : float, default 1e-3
         By how much the conditions of optimality may be missed, in units of the score, as in
         scikit-learn; `certificate_.residual` is what was reached, `certificate_.relative_gap` what
@@ -77,6 +101,8 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     random_state : ignored, nothing is random
     multi_class : "ovo" or "ovr"
         How more than two classes are fitted; "ovr" sets each class against the rest.
+    warm_start : bool
+        Whether to begin from the coefficients of the last fit, on the same rows.
 
     Attributes
     ----------
@@ -88,6 +114,11 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     certificate_ : Certificate
         On the objective above, summed over the machines, which `certificates_` has one by one; its
         residual is the largest of theirs.
+    margins_, proofs_ : array, and tuple of Combination, for C=inf
+        Of each machine the margin 1/‖f‖, 0 where there is none, and the combination of rows that
+        bounds every margin: where it is zero, a point common to the hulls of both sides.
+    probA_, probB_ : arrays, with probability=True
+        P = 1 / (1 + exp(A z + B)) for the score z of each machine.
     converged_ : bool
     history_ : tuple of Certificate
 
@@ -111,6 +142,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -132,6 +164,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         break_ties: bool = False,
         random_state: Any = None,
         multi_class: str = "ovo",
+        warm_start: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -149,6 +182,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         self.break_ties = break_ties
         self.random_state = random_state
         self.multi_class = multi_class
+        self.warm_start = warm_start
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
@@ -165,12 +199,31 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             self.class_weight_ = class_factors(self.class_weight, self.classes_, counts)
         gram = gram_rows(self, blocks)
         fits, machines = [], machines_of(K, self.multi_class)
-        for machine in machines:
+        each = s * self.class_weight_[codes]
+        earlier = self._earlier(len(codes), codes)
+        for name in ("margins_", "proofs_", "probA_", "probB_"):  # of an earlier fit
+            if name in vars(self):
+                delattr(self, name)
+        proofs, curves = [], []
+        for number, machine in enumerate(machines):
             members = machine.members(codes)
-            here = None if len(members) == len(codes) else members
-            y_here = machine.targets(codes[members])
-            s_here = (s * self.class_weight_[codes])[members]
-            fits.append(fit_dual(self, gram, Hinge(), float(self.C), y_here, s_here, here))
+            y_here, s_here = machine.targets(codes[members]), each[members]
+            if isinf(self.C):
+                between = self._names(machine)
+                one, proof = fit_maximal_margin(self, gram, y_here, s_here, members, between)
+                proofs.append(proof)
+            else:
+                here = None if len(members) == len(codes) else members
+                start = None if earlier is None else earlier[members, number]
+                one = fit_dual(self, gram, Hinge(), float(self.C), y_here, s_here, here, start)
+            fits.append(one)
+            if self.probability:
+                C = float(self.C)
+                if isinf(C):
+                    C = SOFT_SHARE * float(np.abs(one.beta).max())
+                beta, b = one.beta, one.b
+                scores = left_out_scores(self, gram, C, y_here, s_here, members, beta, b)
+                curves.append(fit_curve(scores, y_here, s[members]))
         betas = [_spread(m, f, codes) for m, f in zip(machines, fits, strict=True)]
         used = np.any([beta != 0.0 for beta in betas], axis=0)
         support = np.flatnonzero(used)
@@ -187,6 +240,11 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         self.converged_ = all(one.converged for one in fits)
         self.fit_status_ = 0 if self.converged_ else 1
         self.n_iter_ = np.array([one.pairs for one in fits], np.int32)
+        if proofs:
+            norms = np.array([2.0 * one.value for one in self.certificates_])
+            self.margins_, self.proofs_ = 1.0 / np.sqrt(norms), tuple(proofs)
+        if curves:
+            self.probA_, self.probB_ = np.array(curves).T
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -215,6 +273,20 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         of_classes = class_scores if self.break_ties else votes
         return self.classes_[of_classes(machines, scores, K).argmax(axis=1)]
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """P of each class, (n, K): logistic curves of the scores, pairs of classes coupled."""
+        check_is_fitted(self, "probA_")
+        K, machines = len(self.classes_), self._machines()
+        pairs = pair_probabilities(self._machine_scores(X), self.probA_, self.probB_)
+        return class_probabilities(machines, pairs, K)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P of each class."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     @property
     def coef_(self) -> Any:
         """w of each machine, where the kernel is linear."""
@@ -236,11 +308,37 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             coef = np.zeros(n)
             coef[support] = columns[:, number]
             members = machine.members(codes)
+            if isinf(self.C):
+                y_here, s_here = machine.targets(codes[members]), s[members]
+                design = gram.design(y_here, s_here, members)
+                parts.append(certify_margin(design, coef[members], y_here, s_here)[2])
+                continue
             members = members[s[members] > 0.0]
             y_all = machine.targets(codes)
             b = float(self.intercept_[number])
             parts.append(certify_machine(float(self.C), gram.among, members, coef, b, y_all, s))
         return reduce(Certificate.__add__, parts)
+
+    def _earlier(self, n: int, codes: NDArray[np.int64]) -> Floats | None:
+        """The coefficients of an earlier fit on all rows, a column a machine, to begin from."""
+        known = vars(self)
+        if not self.warm_start or "dual_coef_" not in known or self.shape_fit_[0] != n:
+            return None
+        machines, dual = self._machines(), self.dual_coef_
+        shape = (len(machines) if machines[0].rest is None or len(self.classes_) == 2 else
+                 len(self.classes_) - 1, len(self.support_))  # fmt: skip
+        support = np.asarray(self.support_, np.int64)
+        if dual.shape != shape or not np.array_equal(codes[support], self._codes):
+            return None
+        columns = np.zeros((n, len(machines)))
+        columns[support] = self._columns()
+        return columns
+
+    def _names(self, machine: Machine) -> str:
+        first = self.classes_[[machine.positive]].tolist()[0]
+        if machine.rest is None:
+            return f"{first!r} from the other classes"
+        return f"{first!r} and {self.classes_[[machine.rest]].tolist()[0]!r}"
 
     def _machines(self) -> list[Machine]:
         return machines_of(len(self.classes_), self.multi_class)

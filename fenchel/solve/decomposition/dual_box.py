@@ -43,10 +43,10 @@ class DualBox:
     @classmethod
     def of(cls, problem: Problem | OneClass) -> DualBox:
         if isinstance(problem, OneClass):
-            s = problem.weights
+            most = problem.weights
             top = float(np.abs(problem.design.diagonal()).max(initial=0.0))
-            zero = np.zeros(len(s))
-            return cls(zero, zero, s, 0.0, zero, True, top, problem.origin()[0])
+            zero = np.zeros(len(most))
+            return cls(zero, zero, most, 0.0, zero, True, top, problem.origin()[0])
         loss, penalty, design = problem.loss, problem.penalty, problem.design
         assert isinstance(loss, Bent)
         assert isinstance(penalty, L2)

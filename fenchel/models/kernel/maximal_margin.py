@@ -1,0 +1,115 @@
+"""The hard margin in a kernel's space: the least ‖f‖²/2 with yᵢ(f(xᵢ) + b) ≥ 1, or none at all.
+
+The rows of L, K = LL', are the rows of a table on which `hard_margin` finds the nearest points of
+the two hulls; what is said of them is computed anew from K. With α ≥ 0 and Σ αᵢyᵢ = 0, f = Σ αᵢyᵢ
+k(xᵢ, ·),
+
+    ‖f‖²/2 ≥ (Σ α)² / (2 α'Qα),   Qᵢⱼ = yᵢyⱼ k(xᵢ, xⱼ),   for every feasible f;
+
+a combination with α'Qα = 0 is a point common to both hulls, and then there is no such f.
+
+Reference: Bennett and Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.margin import Hinge
+from fenchel.data.arrays import Array
+from fenchel.data.blocks import Block, InMemory
+from fenchel.data.kernel_design import KernelExpansion
+from fenchel.geometry.kernel import Linear
+from fenchel.models.kernel.dual_fit import DualFit, fit_dual
+from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.perceptron_proof import NotSeparable
+from fenchel.solve.hard_margin import Combination, HardMargin, hard_margin
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+SOFT = 1e3  # C, over the largest k(x, x), of the fit that stands in where nothing separates
+
+
+def fit_maximal_margin(
+    estimator: Any, gram: GramRows, y: Floats, s: Floats, members: Numbers, between: str
+) -> tuple[DualFit, Combination]:
+    """The machine of maximal margin between the members, and the combination that bounds it."""
+    if not gram.convex:
+        raise ValueError("C=inf needs a positive semi-definite kernel: choose one, or a finite C")
+    design = gram.design(y, s, members)
+    if isinstance(gram.kernel, Linear):
+        blocks: Any = InMemory(Block(0, gram.rows[members], y, s), None)
+    else:
+        blocks = design.explicit().design.blocks
+    found = hard_margin(blocks)
+    proof = replace(found.combination, rows=members[found.combination.rows])
+    if found.separable:
+        beta, known = np.zeros(len(y)), found.combination
+        beta[known.rows] = y[known.rows] * known.coefficients / known.residual / known.residual
+        beta, b, certificate = certify_margin(design, beta, y, s)
+        if math.isfinite(certificate.value):
+            closed = certificate.relative_gap <= estimator.tol
+            return DualFit(beta, b, certificate, (certificate,), found.passes, closed), proof
+    _warn(found, between)
+    C = SOFT / float(np.abs(design.diagonal()).max(initial=np.finfo(float).tiny))
+    soft = fit_dual(estimator, gram, Hinge(), C, y, s, members)
+    bound = 0.5 / found.high / found.high if found.high > 0.0 else math.inf
+    least = Certificate(math.inf, min(bound, np.finfo(float).max), "duality")
+    return replace(soft, certificate=least, history=(least,), converged=False), proof
+
+
+def certify_margin(
+    design: KernelExpansion, beta: Floats, y: Floats, s: Floats
+) -> tuple[Floats, float, Certificate]:
+    """β and b brought to margin 1, and the proof of ‖f‖²/2; its residual is the largest |y(f + b) -
+    1| of a support vector. A value of inf where β separates nothing."""
+    f = design.each((beta, 0.0), _plain)
+    counted = s > 0.0
+    least = float(f[counted & (y > 0.0)].min())
+    most = float(f[counted & (y < 0.0)].max())
+    b = -0.5 * (least + most)
+    top = float(np.abs(design.diagonal()).max(initial=0.0))
+    total = float(np.abs(beta).sum())
+    # Entries of K, and sums over them, are off by some eps max K each.
+    margin = 0.5 * (least - most) - ROUNDING * top * total
+    size = float(beta @ f)
+    if not margin > 0.0 or not size > 0.0:
+        return beta, b, Certificate(math.inf, 0.0, "duality")
+    support = beta != 0.0
+    residual = float(np.abs(y * (f + b) / margin - 1.0)[support].max())
+    # What rounding left of Σαy = 0, charged for an intercept twice as large; a coefficient on the
+    # wrong side is no dual point.
+    right = total - 2.0 * abs(b / margin) * abs(float(beta.sum()))
+    if (y * beta < 0.0).any() or right < 0.0:
+        right = 0.0
+    bound = right**2 / (2.0 * (size + ROUNDING * top * total**2))
+    value = 0.5 * size / margin / margin
+    return beta / margin, b / margin, Certificate(value, bound, "duality", residual=residual)
+
+
+def _warn(found: HardMargin, between: str) -> None:
+    if found.separable is None:
+        told = f"whether a plane separates {between} is not known"
+    else:
+        told = (
+            f"no plane of the kernel's space separates {between}: a point common to the hulls of "
+            f"both, a combination of {len(found.combination.rows)} rows (proofs_), so that no "
+            f"plane has a margin above {found.high:.2g}, where the longest row has length "
+            f"{found.radius:.2g}"
+        )
+    warn_outside(
+        f"{told}. C=inf has no answer here; the coefficients are those of C = {SOFT:g} / max "
+        "k(x, x): choose a finite C, or another kernel.",
+        NotSeparable,
+    )
+
+
+def _plain(y: Array, z: Array) -> Any:
+    return z
