@@ -190,7 +190,9 @@ class MatrixDesign(Design):
                     return csr_normal_product(X, h, v, float(level))
                 r = bend(h, forward(X, v) + like(level, X))
                 if block.weight is not None and h.ndim == 2:
-                    r = r * working(block.weight, X)[:, None]
+                    s = working(block.weight, X)
+                    assert s is not None
+                    r = r * s[:, None]
                 return Totals(host(adjoint(X, r)), host(r.sum(0)))
 
             return self.blocks.reduce(stat)

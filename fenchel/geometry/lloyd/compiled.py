@@ -170,13 +170,13 @@ def search(
                 exact += 1
                 t = square * scale * scale - base
                 top = t + abs(t) * centres.eps + centres.tiny
-                nearest = first
+                nearest = np.int64(first)
                 for j in range(k):
                     if j != first and np.float64(G[j, p] + norms[j]) <= top:
                         other = squared_distance(x, C[j], lanes)
                         exact += 1
                         if other < square or (other == square and j < nearest):
-                            square, nearest = other, j
+                            square, nearest = other, np.int64(j)
                             t = square * scale * scale - base
                             top = t + abs(t) * centres.eps + centres.tiny
                 if nearest != first:

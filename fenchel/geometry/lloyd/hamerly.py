@@ -171,7 +171,8 @@ class BoundedRows:
         place = (np.cumsum(kept) - 1).astype(np.int32)
         self.labels[:] = place[self.labels]
         self._centres = self._centres[kept]
-        self._sums = Sums(*(np.ascontiguousarray(part[kept]) for part in self._sums))
+        kept_sums: list[Any] = [np.ascontiguousarray(part[kept]) for part in self._sums]
+        self._sums = Sums(*kept_sums)
 
     def distances(self, C: NDArray[Any], known: Floats | None = None) -> Floats:
         """d² of each row and the centre of its label, or what is known, whichever is smaller."""
@@ -187,7 +188,7 @@ class BoundedRows:
         top = float(np.einsum("ij,ij->i", moved, moved).max())
         dtype = self.dtype if top < FAR * FAR else np.dtype(np.float64)
         stored = moved.astype(dtype)
-        slack, kind = bound_factor(d, dtype), np.finfo(dtype)
+        slack, kind = bound_factor(d, dtype), np.finfo(str(dtype))
         squares = np.einsum("ij,ij->i", stored, stored, dtype=np.float64)
         tiny = float(kind.tiny) * (4 * d + 16)
         return Centres(

@@ -27,7 +27,7 @@ from fenchel.models.discriminant.estimates.covariance import EPS
 from fenchel.models.discriminant.few_rows import plain_root
 from fenchel.models.discriminant.fisher import check_components
 from fenchel.models.discriminant.fisher_axes import Scatters, fisher_axes, fisher_certificate
-from fenchel.models.discriminant.projection import upright
+from fenchel.models.discriminant.projection import towards_last
 from fenchel.models.fitted import coded_rows
 from fenchel.models.kernel.expanded import SupportExpansion
 from fenchel.models.kernel.gram_rows import gram_rows
@@ -174,7 +174,8 @@ class KernelFisherDiscriminant(
         count = axes.shape[1] if self.n_components is None else int(self.n_components)
         total = values.sum()
         axes = axes[:, :count]
-        alpha = upright(space.dual @ axes)
+        centres = (space.scatters.mean - space.scatters.middle) @ axes
+        alpha = towards_last(space.dual @ axes, centres)
         axes = space.root[:, None] * (space.P.T @ alpha)  # with the signs that these have
         share = s / s.sum()
         means = K @ share

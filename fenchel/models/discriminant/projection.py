@@ -33,6 +33,19 @@ def projected(estimator: Any, X: Any, centre: Any, axes: Any) -> Any:
     return on_device_of(out, X) if dispatches(X) else out
 
 
+def towards_last(axes: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The axes, columns of an array, signed so that the class centre (K, axes) farthest from zero
+    lies on the positive side, the last of those equally far: whatever rows or columns they
+    combine, and of two classes always the second."""
+    size = np.abs(centres)
+    far = size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0)  # equal but for rounding
+    last = len(centres) - 1 - far[::-1].argmax(axis=0)
+    if len(centres) == 2:
+        last[:] = 1
+    negative = centres[last, np.arange(centres.shape[1])] < 0.0
+    return axes * np.where(negative, -1.0, 1.0)
+
+
 def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The axes, columns of an array, with the largest entry of each positive."""
     if not axes.size:

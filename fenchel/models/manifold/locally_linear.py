@@ -156,7 +156,7 @@ class LocallyLinearEmbedding(SpectralMap):
         """Embed the rows X, which have weight sample_weight; y is ignored."""
         blocks = rows_in(self, X, None, sample_weight)
         made = self._operator(blocks)
-        inverse: Inverse = made.A
+        inverse: Any = made.A
         k, n = int(self.n_components), inverse.shape[0]
         if k >= n:
             raise ValueError(

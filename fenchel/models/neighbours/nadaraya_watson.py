@@ -201,7 +201,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NadarayaWatsonClassifier().fit(X, y)
     >>> round(model.score(X, y), 2)
-    0.98
+    0.99
     """
 
     classes_: Any
