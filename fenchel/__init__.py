@@ -89,12 +89,12 @@ _ROOMS = {
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     # kernel machines
-    "fenchel.models.expansion.ridge": ("KernelRidge",),
+    "fenchel.models.kernel.ridge": ("KernelRidge",),
     # string kernels
     # support vector machines
-    "fenchel.models.kernel.svc": ("SVC",),
-    "fenchel.models.kernel.svr": ("SVR",),
-    "fenchel.models.kernel.one_class_svm": ("OneClassSVM",),
+    "fenchel.models.kernel.svm.svc": ("SVC",),
+    "fenchel.models.kernel.svm.svr": ("SVR",),
+    "fenchel.models.kernel.svm.one_class_svm": ("OneClassSVM",),
     # certificates
     "fenchel.models.certify": ("certify",),
     "fenchel.score.gaussian": ("GaussianClasses",),

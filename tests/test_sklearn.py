@@ -10,13 +10,13 @@ from estimators import (
     answer,
     cluster,
     discriminant,
-    expansion,
     kernel,
     linear,
     manifold,
     mixture,
     neighbours,
     spectral,
+    svm,
 )
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
@@ -36,7 +36,7 @@ ESTIMATORS = [
     *spectral.ESTIMATORS,
     *manifold.ESTIMATORS,
     *kernel.ESTIMATORS,
-    *expansion.ESTIMATORS,
+    *svm.ESTIMATORS,
 ]
 KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
     "check_param_validation",

@@ -133,7 +133,7 @@ _CLASSIFIERS = (
     ),
     Entry(
         "svm-rbf",
-        _of(_MODELS + "kernel.svc", "SVC"),
+        _of(_MODELS + "kernel.svm.svc", "SVC"),
         _strengths(0.1, 1.0, 10.0, 100.0),
         "support vector machine, Gaussian kernel",
         most_rows=_KERNEL_ROWS,

@@ -14,13 +14,13 @@ from fenchel.app.modelfile.schema import CLASSES, Kind
 from fenchel.app.modelfile.schemas import (
     cluster,
     discriminant,
-    expansion,
     kernel,
     linear,
     manifold,
     mixture,
     neighbours,
     spectral,
+    svm,
 )
 
 # Parameters that direct a fit and nothing after it: what a file cannot hold of them is left out.
@@ -46,7 +46,7 @@ ESTIMATORS: dict[str, Kind] = {
     **spectral.ESTIMATORS,
     **manifold.ESTIMATORS,
     **kernel.ESTIMATORS,
-    **expansion.ESTIMATORS,
+    **svm.ESTIMATORS,
     "NeymanPearsonClassifier": Kind(
         "fenchel.score.neyman_pearson",
         {

@@ -1,60 +1,22 @@
-"""Kernel machines: their fitted attributes."""
+"""Kernel expansions over all rows or landmarks: their fitted attributes."""
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import (
-    Check,
-    array_of,
-    count,
-    finite,
-    of_class,
-    pair,
-    tuple_of,
-)
+from fenchel.app.modelfile.check import Check, finite, of_class, text
 from fenchel.app.modelfile.classes import KERNELS
-from fenchel.app.modelfile.schema import CLASSES, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schema import PROOF, ROWS, Kind
 
-_support: dict[str, Check] = {
+_expansion: dict[str, Check] = {
     "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
-    "support_": array_of("i", "vectors"),
-    "support_vectors_": finite("vectors", "d") | finite(0, "d"),
-    "n_support_": array_of("i", None),
-    "shape_fit_": pair(count, count),
-    "fit_status_": count,
+    "X_fit_": finite("n", "d"),
+    "storage_": text,
 }
-
-_single: dict[str, Check] = {
-    **ROWS,
-    **_support,
-    **PROOF,
-    "dual_coef_": finite(1, "vectors"),
-    "intercept_": finite(1),
-    "n_iter_": count,
-}
-_NEEDED = ("n_features_in_", "kernel_", "support_vectors_", "dual_coef_", "intercept_")
+_NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
 
 ESTIMATORS: dict[str, Kind] = {
-    "SVC": Kind(
-        "fenchel.models.kernel.svc",
-        {
-            **CLASSES,
-            **_support,
-            **PROOF,
-            "class_weight_": finite("K"),
-            "dual_coef_": finite(None, "vectors"),
-            "intercept_": finite("machines"),
-            "n_iter_": array_of("i", "machines"),
-            "certificates_": tuple_of(of_class("Certificate"), "machines"),
-            "_codes": array_of("i", "vectors"),
-            "margins_": finite("machines"),
-            "proofs_": tuple_of(of_class("Combination"), "machines"),
-            "probA_": finite("machines"),
-            "probB_": finite("machines"),
-        },
-        ("n_features_in_", "classes_", "kernel_", "support_vectors_", "dual_coef_", "intercept_"),
-    ),
-    "SVR": Kind("fenchel.models.kernel.svr", _single, _NEEDED),
-    "OneClassSVM": Kind(
-        "fenchel.models.kernel.one_class_svm", {**_single, "offset_": finite(1)}, _NEEDED
+    "KernelRidge": Kind(
+        "fenchel.models.kernel.ridge",
+        {**ROWS, **_expansion, **PROOF, "dual_coef_": finite("n") | finite("n", None)},
+        _NEEDED,
     ),
 }

@@ -20,7 +20,7 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
 from fenchel.models.certified import SelfCertified
-from fenchel.models.expansion.rows import (
+from fenchel.models.kernel.kernel_rows import (
     KERNEL,
     KernelRows,
     expansion_scores,

@@ -21,10 +21,10 @@ from fenchel.models.base import host_keep
 from fenchel.models.certified import SelfCertified
 from fenchel.models.classes import class_factors, class_rows
 from fenchel.models.fitted import coded_rows
-from fenchel.models.kernel.dual_fit import SHARED, DualFit, fit_dual
-from fenchel.models.kernel.expanded import SupportExpansion
+from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
+from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.kernel.gram_rows import gram_rows
-from fenchel.models.kernel.machines import (
+from fenchel.models.kernel.svm.machines import (
     Machine,
     class_scores,
     machines_of,
@@ -32,8 +32,8 @@ from fenchel.models.kernel.machines import (
     unpacked,
     votes,
 )
-from fenchel.models.kernel.maximal_margin import certify_margin, fit_maximal_margin
-from fenchel.models.kernel.probabilities import (
+from fenchel.models.kernel.svm.maximal_margin import certify_margin, fit_maximal_margin
+from fenchel.models.kernel.svm.probabilities import (
     class_probabilities,
     fit_curve,
     left_out_scores,

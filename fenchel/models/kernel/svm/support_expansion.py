@@ -15,7 +15,7 @@ from fenchel.data.kernel_design import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import GivenColumns
 from fenchel.models.base import host_keep, rows_in
-from fenchel.models.kernel.dual_fit import DualFit
+from fenchel.models.kernel.svm.dual_fit import DualFit
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 
 Floats = NDArray[np.float64]

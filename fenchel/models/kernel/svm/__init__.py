@@ -1,0 +1,1 @@
+"""Support vector machines with kernels: the dual problem, its machines, and their estimators."""
