@@ -29,8 +29,8 @@ from fenchel.models.discriminant.fisher import check_components
 from fenchel.models.discriminant.fisher_axes import Scatters, fisher_axes, fisher_certificate
 from fenchel.models.discriminant.projection import towards_last
 from fenchel.models.fitted import coded_rows
-from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.namespace import fit_method
 from fenchel.models.spectral.rows_out import rows_out, working_type
 

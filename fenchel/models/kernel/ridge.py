@@ -20,6 +20,7 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
 from fenchel.models.certified import SelfCertified
+from fenchel.models.fitted import fitted_rows
 from fenchel.models.kernel.kernel_rows import (
     KERNEL,
     KernelRows,
@@ -28,7 +29,6 @@ from fenchel.models.kernel.kernel_rows import (
     kernel_tags,
     warn_indefinite,
 )
-from fenchel.models.fitted import fitted_rows
 from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows

@@ -26,8 +26,8 @@ from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.kernel_design import KernelExpansion
 from fenchel.geometry.kernel import Linear
-from fenchel.models.kernel.svm.dual_fit import DualFit, fit_dual
 from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.kernel.svm.dual_fit import DualFit, fit_dual
 from fenchel.models.perceptron_proof import NotSeparable
 from fenchel.solve.hard_margin import Combination, HardMargin, hard_margin
 

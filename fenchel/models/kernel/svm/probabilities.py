@@ -26,8 +26,8 @@ from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign
 from fenchel.data.kernel_design import kernel_product
-from fenchel.models.kernel.svm.dual_fit import fit_dual
 from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.kernel.svm.dual_fit import fit_dual
 from fenchel.models.kernel.svm.machines import Machine
 from fenchel.solve.minimise import minimise
 

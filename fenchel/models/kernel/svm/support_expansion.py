@@ -15,8 +15,8 @@ from fenchel.data.kernel_design import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import GivenColumns
 from fenchel.models.base import host_keep, rows_in
-from fenchel.models.kernel.svm.dual_fit import DualFit
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
+from fenchel.models.kernel.svm.dual_fit import DualFit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -21,9 +21,8 @@ from fenchel.models.base import host_keep
 from fenchel.models.certified import SelfCertified
 from fenchel.models.classes import class_factors, class_rows
 from fenchel.models.fitted import coded_rows
-from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
-from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
 from fenchel.models.kernel.svm.machines import (
     Machine,
     class_scores,
@@ -39,6 +38,7 @@ from fenchel.models.kernel.svm.probabilities import (
     left_out_scores,
     pair_probabilities,
 )
+from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.namespace import fit_method
 from fenchel.models.support import certify_machine
 

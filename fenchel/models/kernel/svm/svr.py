@@ -17,9 +17,9 @@ from fenchel.data.arrays import host, is_sparse
 from fenchel.models.base import host_keep, is_remote
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows
+from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_dual
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
-from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.namespace import fit_method
 from fenchel.models.support import certify_machine
 from fenchel.models.targets import single_rows

@@ -13,7 +13,12 @@ from sklearn.model_selection import cross_val_predict
 import fenchel
 from fenchel import SVC, NotSeparable, certify, kernels
 from fenchel.models.kernel.svm.machines import machines_of
-from fenchel.models.kernel.svm.probabilities import class_probabilities, coupled, fit_curve, folds_of
+from fenchel.models.kernel.svm.probabilities import (
+    class_probabilities,
+    coupled,
+    fit_curve,
+    folds_of,
+)
 
 IRIS, KINDS = load_iris(return_X_y=True)
 
