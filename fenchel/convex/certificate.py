@@ -174,6 +174,8 @@ class Certificate(Tabular):
 
     def reached(self) -> str:
         """The error in words, for the warning of a fit that did not close."""
+        if self.kind == "estimate":
+            return f"nothing proved (estimated {self._measured()})"
         if self.residual is not None:
             return f"{self.kind} residual {self.residual:.2g}"
         if self.kind in ("sdp", "spectral"):

@@ -10,3 +10,8 @@ class NotCertified(ConvergenceWarning):
 
     A ConvergenceWarning of scikit-learn, so that filters and tests written for it apply.
     """
+
+
+class DependentColumns(NotCertified):
+    """Columns depend on others up to rounding alone: the fit is an optimum over the directions that
+    float64 tells apart, and its certificate that of no more."""

@@ -11,6 +11,7 @@ from array_api_compat import array_namespace
 
 from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded, inward
 from fenchel.data.arrays import Array
+from fenchel.data.double_double import fast_two_sum, two_sum
 from fenchel.data.elementary import absolute, clip, constant, indicator, maximum, sign, where
 
 
@@ -18,6 +19,11 @@ class Distance(Loss):
     """l(y, z) = φ(z − y), with φ convex and least at 0; l*(y, θ) = φ*(θ) + y θ."""
 
     __slots__ = ()
+
+    @property
+    def formula_rounding(self) -> float:
+        """Sums and products of at most six numbers."""
+        return 8.0
 
     @abstractmethod
     def phi(self, r: Array) -> Array:
@@ -51,6 +57,15 @@ class Distance(Loss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self.phi_star(theta) + y * theta
 
+    def from_pair(self, y: Array, z: Array, rest: Array) -> tuple[Array, Array]:
+        r, e = two_sum(z, -y)
+        r, e = fast_two_sum(r, e + rest)
+        slope = self.dphi(r)
+        return self.phi(r) + slope * e, slope
+
+    def split_conjugate(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        return y, self.phi_star(theta)
+
 
 class FormulaDistance(Distance, Scalar):
     """A loss of the residual whose φ is written once, for arrays and for compiled loops."""
@@ -83,6 +98,7 @@ class Square(Unbounded, FormulaDistance):
     """
 
     smoothness: ClassVar[float] = 1.0
+    is_quadratic: ClassVar[bool] = True
 
     @staticmethod
     def value_formula(r: Array, a: float, b: float) -> Array:
@@ -149,6 +165,7 @@ class Huber(Bent, FormulaDistance):
 
     eps: float = 1.35
     smoothness: ClassVar[float] = 1.0
+    is_piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 < self.eps < math.inf:
@@ -188,6 +205,9 @@ class Huber(Bent, FormulaDistance):
     def slopes(self, y: Array) -> tuple[float, float]:
         eps = inward(self.eps, y)
         return -eps, eps
+
+    def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
+        return indicator(absolute(z - y) <= self.eps - 2.0 * reach, z)
 
     def _join(self, r: Array, c: Array) -> Array:
         """c (r − c/2): both branches of φ, given c = φ′(r)."""
@@ -301,6 +321,7 @@ class SquaredEpsilonInsensitive(Unbounded, FormulaDistance):
 
     eps: float = 0.1
     smoothness: ClassVar[float] = 1.0
+    is_piecewise_quadratic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.eps < math.inf:
@@ -326,3 +347,6 @@ class SquaredEpsilonInsensitive(Unbounded, FormulaDistance):
     @staticmethod
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return 0.5 * t * t + a * absolute(t)
+
+    def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
+        return indicator(absolute(z - y) >= self.eps + 2.0 * reach * (self.eps > 0.0), z)

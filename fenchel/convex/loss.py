@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -29,6 +30,33 @@ class Loss(ABC):
     def smoothness(self) -> float:
         """sup l″ over all y and z; inf where l has a kink."""
 
+    @property
+    def steepness(self) -> float:
+        """At least sup |l′|, summed over the scores of a row; inf where there is no such bound."""
+        return math.inf
+
+    @property
+    def formula_rounding(self) -> float:
+        """Units of rounding by which the formulas of l, l′ and l* may be off: of a value of l or
+        l′, and of the largest term of l*. A dozen operations, of which exp and log err by two
+        each."""
+        return 32.0
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether |log l(y, z) − log l(y, u)| ≤ |z − u|."""
+        return False
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether l(y, ·) is a parabola."""
+        return False
+
+    @property
+    def is_piecewise_quadratic(self) -> bool:
+        """Whether l(y, ·) is made of parabolas and straight pieces, without a kink."""
+        return self.is_quadratic
+
     @abstractmethod
     def value(self, y: Array, z: Array) -> Array:
         """l(y, z)."""
@@ -45,9 +73,24 @@ class Loss(ABC):
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y, θ); inf outside its domain, without slack."""
 
+    def from_pair(self, y: Array, z: Array, rest: Array) -> tuple[Array, Array]:
+        """l and l′ of one score in two parts, z + rest: the value to a few units of rounding of
+        itself where it is a function of a difference, such as a residual."""
+        raise NotImplementedError
+
+    def split_conjugate(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """a and c with l*(y, θ) = aθ + c for θ of the domain, c to a few units of rounding of
+        itself: sums of aθ, in which digits cancel, are then made in pairs of floats."""
+        return 0.0 * y, self.conjugate(y, theta)
+
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """Value, gradient and curvature at once."""
         return self.value(y, z), self.gradient(y, z), self.curvature(y, z)
+
+    def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
+        """h ≥ 0 for which l*(y, l′ + hε) ≤ l*(y, l′) + z hε + hε²/(2(1 − |ε|)²) for |ε| ≤ reach <
+        1: l″, and 0 where so short a step may leave the smooth piece of l*."""
+        return self.curvature(y, z)
 
     def bend(self, curvature: Array, u: Array) -> Array:
         """The second derivative, as `curvature` gave it, applied to a direction u."""
@@ -159,6 +202,12 @@ class Bent(Loss):
     def slopes(self, y: Array) -> tuple[Array | float, Array | float]:
         """low and high: the ends of the domain of l*(y, ·)."""
 
+    @property
+    def steepness(self) -> float:
+        """The larger of the two slopes."""
+        low, high = self.slopes(np.ones(1))
+        return float(np.max(np.maximum(np.abs(low), np.abs(high))))
+
     def yosida(self, y: Array, z: Array, step: float) -> Array:
         """(z − prox(z))/step, prox(z) = argmin_u l(y, u) + (u − z)²/(2 step).
 
@@ -192,7 +241,10 @@ def inward(bound: float, z: Array) -> float:
 
 
 def _sum(values: Array, weight: Array | None) -> Array:
-    return values.sum() if weight is None else double(weight) @ values
+    if weight is None:
+        return values.sum()
+    weight = double(weight)
+    return weight @ array_namespace(values).where(weight > 0, values, 0.0)
 
 
 def stacked(first: Array, second: Array, like: Array) -> Array:

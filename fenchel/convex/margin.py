@@ -14,6 +14,7 @@ from scipy.special import xlog1py
 from fenchel.convex import calibration
 from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded
 from fenchel.data.arrays import Array
+from fenchel.data.double_double import two_sum
 from fenchel.data.elementary import (
     absolute,
     clip,
@@ -64,6 +65,22 @@ class Margin(Loss):
     def conjugate(self, y: Array, theta: Array) -> Array:
         return self.phi_star(y * theta)
 
+    @property
+    def linear_share(self) -> float:
+        """c of φ*(t) = c t + `curved_star`: 1 where a linear part would lose digits."""
+        return 0.0
+
+    def curved_star(self, t: Array) -> Array:
+        """φ*(t) - c t."""
+        return self.phi_star(t)
+
+    def split_conjugate(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        return self.linear_share * y, self.curved_star(y * theta)
+
+    def from_pair(self, y: Array, z: Array, rest: Array) -> tuple[Array, Array]:
+        value, slope, _ = self.evaluate(y, z)
+        return value + slope * rest, slope
+
     def is_calibrated(self) -> bool:
         """Whether the minimiser of the φ-risk over all functions has the sign of the Bayes rule."""
         return calibration.is_calibrated(self)
@@ -91,9 +108,29 @@ class FormulaMargin(Margin, Scalar):
         return self.conjugate_formula(t, *self.parameters(t))
 
 
+class Shortfall(FormulaMargin):
+    """A loss of how far the margin falls short of one, φ(m) = ψ(1 − m)."""
+
+    __slots__ = ()
+
+    @property
+    def formula_rounding(self) -> float:
+        """Sums and products of at most six numbers."""
+        return 8.0
+
+    @abstractmethod
+    def of_shortfall(self, short: Array) -> tuple[Array, Array]:
+        """ψ and ψ′."""
+
+    def from_pair(self, y: Array, z: Array, rest: Array) -> tuple[Array, Array]:
+        short, e = two_sum(1.0 + 0.0 * z, -y * z)
+        value, slope = self.of_shortfall(short + (e - y * rest))
+        return value, -y * slope
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class SquareMargin(Unbounded, FormulaMargin):
+class SquareMargin(Unbounded, Shortfall):
     """The squared residual of a target ±1, as a function of the margin.
 
     φ(m) = (1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -104,6 +141,8 @@ class SquareMargin(Unbounded, FormulaMargin):
     """
 
     smoothness: ClassVar[float] = 2.0
+    is_quadratic: ClassVar[bool] = True
+    linear_share: ClassVar[float] = 1.0
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -121,6 +160,12 @@ class SquareMargin(Unbounded, FormulaMargin):
     @staticmethod
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return t * (1.0 + 0.25 * t)
+
+    def of_shortfall(self, short: Array) -> tuple[Array, Array]:
+        return short * short, 2.0 * short
+
+    def curved_star(self, t: Array) -> Array:
+        return 0.25 * t * t
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta) ** 2
@@ -140,6 +185,7 @@ class Logistic(FormulaMargin):
     """
 
     smoothness: ClassVar[float] = 0.25
+    steepness: ClassVar[float] = 1.0
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -157,8 +203,12 @@ class Logistic(FormulaMargin):
 
     @staticmethod
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
+        # c log c + (1 - c) log(1 - c) by the lesser of c and 1 - c, which has all its digits.
         c = clip(-t, 0.0, 1.0)
-        return where((t >= -1.0) & (t <= 0.0), xlogx(c) + xlogx(1.0 - c), math.inf)
+        c = where(c <= 0.5, c, 1.0 - c)
+        rest = 1.0 - c
+        both = xlogx(c) - rest * log1p(c / rest)
+        return where((t >= -1.0) & (t <= 0.0), both, math.inf)
 
     def evaluate(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         xp = array_namespace(z)
@@ -184,7 +234,7 @@ class Logistic(FormulaMargin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Hinge(Bent, FormulaMargin):
+class Hinge(Bent, Shortfall):
     """The shortfall of the margin below 1: the loss of the support vector machine.
 
     φ(m) = max(0, 1 − m),  φ*(t) = t,  ψ(θ) = |θ|
@@ -195,6 +245,7 @@ class Hinge(Bent, FormulaMargin):
     """
 
     smoothness: ClassVar[float] = math.inf
+    linear_share: ClassVar[float] = 1.0
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -212,6 +263,12 @@ class Hinge(Bent, FormulaMargin):
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return where((t >= -1.0) & (t <= 0.0), t, math.inf)
 
+    def of_shortfall(self, short: Array) -> tuple[Array, Array]:
+        return maximum(short, 0.0), indicator(short > 0.0, short)
+
+    def curved_star(self, t: Array) -> Array:
+        return 0.0 * t
+
     def slopes(self, y: Array) -> tuple[Array, Array]:
         return (-y).clip(None, 0.0), (-y).clip(0.0, None)
 
@@ -221,7 +278,7 @@ class Hinge(Bent, FormulaMargin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredHinge(FormulaMargin):
+class SquaredHinge(Shortfall):
     """The squared shortfall of the margin below 1.
 
     φ(m) = max(0, 1 − m)²,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -232,6 +289,8 @@ class SquaredHinge(FormulaMargin):
     """
 
     smoothness: ClassVar[float] = 2.0
+    is_piecewise_quadratic: ClassVar[bool] = True
+    linear_share: ClassVar[float] = 1.0
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -249,6 +308,16 @@ class SquaredHinge(FormulaMargin):
     @staticmethod
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return where(t <= 0.0, t * (1.0 + 0.25 * t), math.inf)
+
+    def of_shortfall(self, short: Array) -> tuple[Array, Array]:
+        short = maximum(short, 0.0)
+        return short * short, 2.0 * short
+
+    def curved_star(self, t: Array) -> Array:
+        return 0.25 * t * t
+
+    def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
+        return 2.0 * indicator(1.0 - y * z >= 2.0 * reach, z)
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta) ** 2
@@ -268,6 +337,7 @@ class Exponential(FormulaMargin):
     """
 
     smoothness: ClassVar[float] = math.inf
+    is_exponential: ClassVar[bool] = True
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -299,7 +369,7 @@ class Exponential(FormulaMargin):
 
 @final
 @dataclass(frozen=True, slots=True)
-class ModifiedHuber(FormulaMargin):
+class ModifiedHuber(Shortfall):
     """The squared hinge, linear for margins below −1.
 
     φ(m) = max(0, 1 − m)² for m ≥ −1, −4m below,  φ*(t) = t + t²/4,  ψ(θ) = θ²
@@ -311,6 +381,9 @@ class ModifiedHuber(FormulaMargin):
     """
 
     smoothness: ClassVar[float] = 2.0
+    is_piecewise_quadratic: ClassVar[bool] = True
+    linear_share: ClassVar[float] = 1.0
+    steepness: ClassVar[float] = 4.0
 
     @staticmethod
     def value_formula(m: Array, a: float, b: float) -> Array:
@@ -329,6 +402,17 @@ class ModifiedHuber(FormulaMargin):
     @staticmethod
     def conjugate_formula(t: Array, a: float, b: float) -> Array:
         return where((t >= -4.0) & (t <= 0.0), t * (1.0 + 0.25 * t), math.inf)
+
+    def of_shortfall(self, short: Array) -> tuple[Array, Array]:
+        c = clip(short, 0.0, 2.0)
+        return c * (2.0 * maximum(short, 0.0) - c), 2.0 * c
+
+    def curved_star(self, t: Array) -> Array:
+        return 0.25 * t * t
+
+    def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
+        short = 1.0 - y * z
+        return 2.0 * indicator((short >= 2.0 * reach) & (short <= 2.0 - 2.0 * reach), z)
 
     def psi(self, theta: Any) -> Any:
         return calibration.size(theta) ** 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.loss import Loss, stacked
 from fenchel.data.arrays import Array, double, like
+from fenchel.data.double_double import two_sum
 from fenchel.data.elementary import xlogx
 
 
@@ -49,6 +51,15 @@ class Joint(Loss):
         change = np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
         # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
         return theta + self._simplex(y, theta) @ like(change, theta)
+
+    @abstractmethod
+    def from_differences(self, y: Array, apart: Array, rest: Array) -> tuple[Array, Array]:
+        """l and θ from zₖ − z_y in two parts, apart + rest, numpy arrays: with all digits of a
+        small l and of small θₖ, k ≠ y."""
+
+    @abstractmethod
+    def conjugate_of_rest(self, rest: Array) -> Array:
+        """l* from qₖ, k ≠ y, zero in the place of y and of sum at most 1."""
 
     def _simplex(self, y: Array, theta: Array) -> Array:
         """Q = θ + E."""
@@ -90,6 +101,7 @@ class Multinomial(Joint):
 
     n_classes: int
     smoothness: ClassVar[float] = 0.5
+    steepness: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_classes", _class_count(self.n_classes))
@@ -124,6 +136,25 @@ class Multinomial(Joint):
         Q = self._simplex(y, theta)
         return xp.where(self._inside(Q), xp.sum(xlogx(Q.clip(0.0, None)), axis=-1), xp.inf)
 
+    def from_differences(self, y: Array, apart: Array, rest: Array) -> tuple[Array, Array]:
+        rows, top = np.arange(len(y)), np.maximum(apart.max(axis=1), 0.0)
+        e = np.exp(apart - top[:, None]) * (1.0 + rest)
+        own = e[rows, y]
+        e[rows, y] = 0.0
+        others = e.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            value = np.where(top > 0.0, top + np.log(others + own), np.log1p(others))
+        theta = e / (others + own)[:, None]
+        theta[rows, y] = -theta.sum(axis=1)
+        return value, theta
+
+    def conjugate_of_rest(self, rest: Array) -> Array:
+        total = rest.sum(axis=1)
+        left = 1.0 - total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            small = -left * np.log1p(total / left)
+        return xlogx(rest).sum(axis=1) + np.where(total <= 0.5, small, xlogx(left.clip(0.0, None)))
+
     def bend(self, curvature: Array, u: Array) -> Array:
         """P∘U − P (Σₖ P∘U): diag(p) − p pᵀ applied to each row of U."""
         xp = array_namespace(curvature)
@@ -149,6 +180,7 @@ class MulticlassHinge(Joint):
 
     n_classes: int
     smoothness: ClassVar[float] = math.inf
+    steepness: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_classes", _class_count(self.n_classes))
@@ -173,6 +205,19 @@ class MulticlassHinge(Joint):
         xp = array_namespace(theta)
         inside = self._inside(self._simplex(y, theta))
         return xp.where(inside, theta[self._rows(theta), y], xp.inf)
+
+    def from_differences(self, y: Array, apart: Array, rest: Array) -> tuple[Array, Array]:
+        rows = np.arange(len(y))
+        lifted, e = two_sum(apart, np.ones_like(apart))
+        lifted += e + rest
+        lifted[rows, y] = 0.0
+        theta = np.zeros_like(apart)
+        theta[rows, lifted.argmax(axis=1)] = 1.0
+        theta[rows, y] -= 1.0
+        return lifted.max(axis=1), theta
+
+    def conjugate_of_rest(self, rest: Array) -> Array:
+        return -rest.sum(axis=1)
 
     def yosida(self, y: Array, z: Array, theta: Array, step: float) -> Array:
         """argmax_t t·z − l*(y, t) − step |t − θ|²/2 over the domain, θ the given point.

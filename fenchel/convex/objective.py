@@ -56,3 +56,8 @@ class Objective(ABC, Generic[P]):
     def work(self) -> float:
         """Entries that one pass touches; inf where steps beyond the proof are not worth taking."""
         return math.inf
+
+    @property
+    def is_local(self) -> bool:
+        """Whether passes read the memory of this process."""
+        return True

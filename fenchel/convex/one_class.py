@@ -11,6 +11,7 @@ high-dimensional distribution, Neural Computation 13 (2001).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.rounding import gamma, up
 from fenchel.convex.objective import Objective
 from fenchel.data.arrays import Array
 from fenchel.data.design import Point
 from fenchel.data.kernel_design import KernelExpansion
 
 Floats = NDArray[np.float64]
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -106,22 +107,32 @@ class OneClass(Objective[Point]):
         return self.proof(self._value(alpha, f, rho), self.bound(alpha, f, rho))
 
     def bound(self, alpha: Floats, f: Floats, rho: float) -> float:
-        """D(α) less what rounding left: of Σα = νS, charged for twice ρ, and of the entries of K.
+        """-‖f‖²/2 at a point of the domain so near α that rounding alone is between them.
 
-        P ≥ ⟨f*, f⟩ - ‖f‖²/2 + Σ αᵢ(ρ* - f*(xᵢ)) - νSρ* = -‖f‖²/2 + (Σα - νS)ρ* at the optimum.
+        Where Σα > νS, α is scaled down. Else α + t(s - α) has the sum νS, and its function is
+        longer by at most t Σ(s - α) √max k(x, x).
         """
-        off = abs(float(alpha.sum()) - self.total) * 2.0 * abs(rho)
-        return -0.5 * float(alpha @ f) - off - self._rounding
+        total, mass, S = float(alpha.sum()), self.total, float(self.weights.sum())
+        slack = gamma(len(alpha) + 8) * S
+        short = max(mass - total, 0.0) + slack
+        t = min(short / max(S - total, slack), 1.0) if S > 0.0 else 0.0
+        top = math.sqrt(float(np.abs(self.design.diagonal()).max(initial=0.0)))
+        room = float(np.maximum(self.weights - alpha, 0.0).sum())
+        norm = math.sqrt(max(float(alpha @ f), 0.0) + self._rounding) + t * room * top
+        return -up(0.5 * norm * norm, 8)
 
     def proof(self, value: float, bound: float) -> Certificate:
         """The value may cross zero on the way; the optimum is -‖f‖²/2 itself."""
-        return Certificate(value, bound, "duality", floor=self._rounding, scale=abs(bound))
+        top = up(value + 2.0 * self._rounding)
+        return Certificate(top, bound, "duality", floor=self._rounding, scale=abs(bound))
 
     @cached_property
     def _rounding(self) -> float:
-        """What rounding in the entries of K may be worth in α'Kα."""
+        """What rounding in the entries of K and in their sums may be worth in α'Kα, and in Σ α
+        f."""
         top = float(np.abs(self.design.diagonal()).max(initial=0.0))
-        return ROUNDING * top * self.total**2
+        share = gamma(2 * self.design.n_rows + 8) + 2.0 * self.design.entry_error
+        return share * top * self.total**2
 
     def _value(self, alpha: Floats, f: Floats, rho: float) -> float:
         missed = float(self.weights @ np.maximum(0.0, rho - f))

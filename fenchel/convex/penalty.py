@@ -224,6 +224,13 @@ def is_bounded(penalty: Penalty) -> bool:
     return isinstance(penalty, NonNegative) or (isinstance(penalty, Elastic) and penalty.positive)
 
 
+def is_free(penalty: Penalty) -> bool:
+    """Whether Ω* is finite on a cone alone, so that no shrinking of θ can reach it."""
+    if isinstance(penalty, Elastic):
+        return penalty.absolute == 0.0 and penalty.square == 0.0
+    return isinstance(penalty, NonNegative)
+
+
 def _strength(lam: float) -> float:
     if not 0.0 <= lam < math.inf:
         raise ValueError(f"lam must be nonnegative and finite, got {lam!r}")

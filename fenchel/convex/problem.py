@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -12,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.proof import Prover
 from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Joint
 from fenchel.convex.objective import Objective
-from fenchel.convex.penalty import L2, Elastic, NonNegative, Penalty, is_bounded
-from fenchel.convex.rows.statistics import DualSums, ValueGradient, dual_sums, weighted_sum
-from fenchel.convex.unpenalised import certify_unpenalised, sharpen
+from fenchel.convex.penalty import L2, Penalty, is_bounded, is_free
+from fenchel.convex.rows.statistics import ValueGradient
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
 from fenchel.data.sweep import DualRows
 
 Floats = NDArray[np.float64]
-Tally = Callable[[Array, Array, Array, Array, Array | None], Totals]
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -82,6 +79,10 @@ class Problem(Objective[Point]):
         """Rows times unknowns."""
         return self.design.n_rows * (self.design.dimension + 1) * (self.outputs or 1)
 
+    @property
+    def is_local(self) -> bool:
+        return not isinstance(self.design, MatrixDesign) or self.design.blocks.local
+
     def sampled(self, rows: int) -> Problem:
         """The same problem on about `rows` of its rows."""
         assert isinstance(self.design, MatrixDesign)
@@ -112,11 +113,8 @@ class Problem(Objective[Point]):
 
     def estimate(self, point: Point, seen: Evaluation, decrement: float) -> Certificate:
         """The gap but for the centring of θ; where Ω* is finite on a cone alone, the decrement."""
-        free = is_free(self.penalty)
-        slack = decrement if free else self.slack(point, seen)
-        # Without an intercept, and in float64, the slack is the gap: the proof is free.
-        known = seen.exact and not self.intercept and not free
-        return Certificate(seen.value, seen.value - slack, "duality" if known else "estimate")
+        slack = decrement if is_free(self.penalty) else self.slack(point, seen)
+        return Certificate(seen.value, seen.value - slack, "estimate")
 
     def certify(
         self,
@@ -129,7 +127,8 @@ class Problem(Objective[Point]):
 
         The dual point is the loss's own gradient at the scores, or `dual`, one entry a row, where
         a kink makes the gradient a poor one. It is moved to Σ sθ = 0 where the intercept is free,
-        and shrunk until Ω* is finite. Without a penalty Ω* asks for Φ*(sθ) = 0: see `unpenalised`.
+        and shrunk until Ω* is finite. Without a penalty Ω* asks for Φ*(sθ) = 0, which no vector of
+        floats gives: see `certification`.
         A relative gap above `enough` that rounding may have caused is worth more passes.
         """
         if dual is not None:
@@ -139,38 +138,22 @@ class Problem(Objective[Point]):
     def _certify(
         self, point: Point, seen: Evaluation | None, given: bool, enough: float
     ) -> Certificate:
-        if is_free(self.penalty):
-            return self._certify_free(point, given)
+        if self.targets is not None and is_free(self.penalty):
+            return self.certify_each(point, enough)
         imbalance = None
-        if self.intercept and given:
-            imbalance = self.design.sweep([point], _balance(self.loss), exact=True)[2]
-            imbalance = imbalance / self.design.weight
-        elif self.intercept:
-            seen = seen if seen is not None and seen.exact else self.evaluate(point, exact=True)
-            imbalance = seen.imbalance
-        scale = 1.0
-        # The pass after a shrinkage must not miss by a rounding error: wider margins, if it does.
-        for margin in (4.0 * EPS, 1e-13, 1e-11, 1e-9):
-            pull, level, *sums = self.design.sweep(
-                [point], self._proof(imbalance, scale, given), exact=True
-            )
-            shrink = self.penalty.shrink(-pull / self.design.weight)
-            if shrink >= 1.0:
-                break
-            scale *= shrink * (1.0 - margin)
-        total, v = self.design.weight, -pull / self.design.weight
-        charge = self.penalty.conjugate(v, self.design.inner) + self._stray(point, level / total)
-        plain = self.close(point, Totals(*sums), charge)
-        smooth = self.loss.smoothness * plain.value < math.inf and self.targets is None
-        if isinstance(self.penalty, L2) and plain.relative_gap > enough and smooth and not given:
-            return sharpen(self, point, plain, np.abs(v - self.penalty.lam * point[0]))
-        return plain
+        if self.intercept and not is_free(self.penalty):
+            if given:
+                imbalance = self.design.sweep([point], _balance(self.loss), exact=True)[2]
+                imbalance = imbalance / self.design.weight
+            else:
+                seen = seen if seen is not None and seen.exact else self.evaluate(point, exact=True)
+                imbalance = seen.imbalance
+        return Prover(self, given, enough).certificate(point, imbalance)
 
-    def _certify_free(self, point: Point, given: bool) -> Certificate:
-        if self.targets is None:
-            return certify_unpenalised(self, point, given)
-        w, b = point
-        each = [self._alone(k).certify((w[:, k], float(b[k]))) for k in range(self.targets)]
+    def certify_each(self, point: Point, enough: float) -> Certificate:
+        """The sum of the certificates of the targets, each with passes of its own."""
+        (w, b), count = point, self.targets or 1
+        each = [self._alone(k).certify((w[:, k], float(b[k])), enough=enough) for k in range(count)]
         return reduce(Certificate.__add__, each)
 
     def _alone(self, k: int) -> Problem:
@@ -193,71 +176,12 @@ class Problem(Objective[Point]):
             raise ValueError(f"the dual point must hold {what} for each of {n} rows")
         return replace(self, design=self.design.with_dual(theta))
 
-    def _proof(self, imbalance: Floats | None, scale: float, given: bool) -> Rows:
-        found = DualSums(self.loss, self.middle, imbalance, scale)
-        if not given:
-            return found
-        loss = self.loss
-
-        def rows(
-            y: Array, theta: Array, scores: list[Array], s: Array | None
-        ) -> tuple[Array, Totals]:
-            return found.of_point(y, scores[0], loss.value(y, scores[0]), theta, s)
-
-        return DualRows(rows)
-
-    def tally(self) -> Tally:
-        """The sums of a dual point: Σ s l(y, z), Σ s l*(y, θ), and the floor of rounding."""
-        loss, middle = self.loss, self.middle
-
-        def sums(y: Array, z: Array, value: Array, theta: Array, s: Array | None) -> Totals:
-            return dual_sums(loss, middle, y, z, value, theta, s)
-
-        return sums
-
     @property
     def middle(self) -> Floats:
         """The mean target, or each, where a free intercept makes every shift of it equal."""
         if not self.intercept or not isinstance(self.loss, Distance):
             return np.zeros(())
         return self.design.target[0 if self.targets is None else slice(None)]
-
-    def _stray(self, point: Point, level: Any) -> float:
-        """What rounding left of Σ sθ = 0, charged for an intercept twice as large."""
-        if not self.intercept:
-            return 0.0
-        size = 2.0 * (np.abs(point[1]) + np.abs(point[1] - self.middle))
-        return float(np.vdot(np.abs(level), size))
-
-    def close(self, point: Point, sums: Totals, charge: float) -> Certificate:
-        """The certificate from the sums of `tally`: bound = -Σ s l*(y, θ) - charge."""
-        total = self.design.weight
-        value, dual, floor = (part / total for part in sums)
-        value += self.penalty.value(point[0], self.design.inner)
-        bound = -dual - charge
-        if not bound > 0.0:  # also where it is NaN
-            bound = max(self.least(), bound if bound == bound else -math.inf)
-        return Certificate(value, bound, "duality", floor=floor)
-
-    def least(self) -> float:
-        """Σ s inf l(y, ·) + inf Ω, the bound at θ = 0: what is known without looking."""
-
-        loss = self.loss
-
-        def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-            nothing = 0.0 * scores[0]
-            return nothing, Totals(weighted_sum(loss.conjugate(y, nothing), s))
-
-        origin = self.origin()
-        least = float(self.design.sweep([origin], rows, exact=True)[2]) / self.design.weight
-        return 0.0 - least - self.penalty.conjugate(origin[0], self.design.inner)
-
-
-def is_free(penalty: Penalty) -> bool:
-    """Whether Ω* is finite on a cone alone, so that no shrinking of θ can reach it."""
-    if isinstance(penalty, Elastic):
-        return penalty.absolute == 0.0 and penalty.square == 0.0
-    return isinstance(penalty, NonNegative)
 
 
 def _balance(loss: Loss) -> Rows:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fenchel.convex.laws import require
-from fenchel.convex.penalty import L2, is_bounded
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import L2, is_bounded, is_free
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
 

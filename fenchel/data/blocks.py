@@ -10,12 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import fetched, is_sparse
+from fenchel.data.column_sizes import ColumnSizes
 from fenchel.data.memory import free_memory
 from fenchel.data.parallel import (
     copied,
@@ -41,7 +43,7 @@ from fenchel.data.rows import (
 )
 from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
 from fenchel.data.statistic import Statistic as Compilable
-from fenchel.data.tree import Merge, Optional, Statistic, Totals, tree_sum
+from fenchel.data.tree import Maximum, Merge, Optional, Statistic, Totals, tree_sum
 
 __all__ = [
     "Block",
@@ -88,6 +90,29 @@ class Blocks(ABC):
     def sparse(self) -> bool:
         """Whether the blocks are sparse."""
 
+    @property
+    def longest(self) -> int:
+        """At least the number of rows in the longest block."""
+        return self.n_rows
+
+    @property
+    def column_sizes(self) -> NDArray[np.float64]:
+        """The largest absolute value of each column: one pass, made once for the same rows."""
+        if "column sizes" not in self._known:
+            found: Maximum = self.reduce(ColumnSizes())
+            self._known["column sizes"] = found.values
+        sizes: NDArray[np.float64] = self._known["column sizes"]
+        return sizes
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        """What passes have found out about X; tables with the same rows share it.
+
+        No cached property is a pass itself: until Python 3.12 those hold one lock for all tables,
+        and passes of several fits may wait for each other.
+        """
+        return {}
+
     def of_first(self, fn: Callable[[Block], Any]) -> Any:
         """fn(block) of the first block."""
         found: tuple[Any, ...] = self.reduce(lambda b: (fn(b),) if b.start == 0 else ())
@@ -112,7 +137,10 @@ class Blocks(ABC):
 
     def map_targets(self, fn: Callable[[Block], Block]) -> Blocks:
         """`map` for a function that leaves X as it is: targets, weights and aux change alone."""
-        return self.map(fn, dtype=self.dtype, sparse=self.sparse)
+        seen = self.map(fn, dtype=self.dtype, sparse=self.sparse)
+        if isinstance(seen, MappedBlocks):
+            seen.keeps_rows = True
+        return seen
 
     def with_aux(self, **columns: NDArray[Any]) -> Blocks:
         """The table with further values beside each row: arrays of n_rows entries, by name."""
@@ -193,6 +221,11 @@ class MappedBlocks(Blocks):
         self.names = base.names if n_cols == base.n_cols else None
         self.classes = base.classes
         self._dtype, self._sparse = dtype if dtype is None else np.dtype(dtype), sparse
+        self.keeps_rows = False  # whether fn leaves X as it is
+
+    @property
+    def column_sizes(self) -> NDArray[np.float64]:
+        return self.base.column_sizes if self.keeps_rows else super().column_sizes
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
@@ -213,6 +246,10 @@ class MappedBlocks(Blocks):
             self._sparse = bool(self.of_first(lambda block: is_sparse(block.X)))
         return self._sparse
 
+    @property
+    def longest(self) -> int:
+        return self.base.longest
+
     def __iter__(self) -> Iterator[Block]:
         return map(self.fn, self.base)
 
@@ -230,6 +267,10 @@ class Numbered(Blocks):
 
     def of_first(self, fn: Callable[[Block], Any]) -> Any:
         return fn(self.block(0))
+
+    @property
+    def longest(self) -> int:
+        return min(self.rows, self.n_rows)
 
     @property
     def count(self) -> int:
@@ -353,6 +394,7 @@ class InMemory(Numbered):
             return None
         seen = InMemory(fn(self.whole), self.names)
         seen.classes = self.classes
+        seen.__dict__["_known"] = self._known
         return seen
 
     def _kernel(self, stat: Callable[[Block], Statistic]) -> Kernel[Any] | None:

@@ -137,3 +137,25 @@ def csr_sweep(
         for e in range(extra):
             sums[p, k + e] = more[e]
             more[e] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def csr_column_sizes(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    part: int,
+    first: int,
+    last: int,
+    found: NDArray[Any],
+) -> None:
+    """found[p, j] = max |x_j| over part p; NaN for all columns where a value is no number."""
+    n = indptr.size - 1
+    for p in range(first, last):
+        top, total = found[p], 0.0
+        for q in range(indptr[p * part], indptr[min(n, (p + 1) * part)]):
+            size = abs(data[q])
+            top[indices[q]] = max(top[indices[q]], size)
+            total += 0.0 * size  # NaN once a value is none
+        if total != 0.0:
+            top[:] = np.nan

@@ -107,6 +107,10 @@ class SharedBlocks(Blocks):
     def sparse(self) -> bool:
         return self._convoy.base.sparse
 
+    @property
+    def longest(self) -> int:
+        return self._convoy.base.longest
+
     def __iter__(self) -> Iterator[Block]:
         return map(self._view, self._convoy.base)
 

@@ -70,6 +70,15 @@ class Design(ABC):
     def inner(self, u: Floats, v: Floats) -> float:
         """⟨u, v⟩ in H."""
 
+    @abstractmethod
+    def score_size(self, point: Point) -> float:
+        """At least the sum of the absolute values of the terms of any row's score."""
+
+    @property
+    @abstractmethod
+    def score_terms(self) -> int:
+        """How many terms a score has."""
+
 
 @dataclass(frozen=True)
 class MatrixDesign(Design):
@@ -154,6 +163,14 @@ class MatrixDesign(Design):
 
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, v))
+
+    def score_size(self, point: Point) -> float:
+        w, b = point
+        return float(np.max(self.blocks.column_sizes @ np.abs(w) + np.abs(b)))
+
+    @property
+    def score_terms(self) -> int:
+        return self.dimension + 1
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
         return self.blocks.reduce(Sweep(tuple(points), rows, exact))

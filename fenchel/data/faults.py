@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.sparse import issparse
 
 from fenchel.data.arrays import host
 from fenchel.data.blocks import Block, Blocks, column_label
-from fenchel.data.statistic import Kernel, Layout, Slots, Statistic, part_rows
 
 NO_WEIGHT = "Sample weights must contain at least one non-zero number: all sample_weight are zero"
 
@@ -70,7 +68,9 @@ def check_weight(weight: Any, n: int) -> NDArray[np.float64]:
 
 def check_finite(blocks: Blocks) -> None:
     """An error that names the first row and column with NaN or infinity."""
-    first = blocks.reduce(FirstBad())
+    if np.isfinite(blocks.column_sizes).all():
+        return
+    first = blocks.reduce(first_bad)
     if first[0] is not None:
         row, col, kind = first[0]
         raise ValueError(not_finite(row, blocks.column(col), kind))
@@ -123,39 +123,6 @@ class First(tuple[Any, ...]):
 
     def __add__(self, other: Any) -> Any:
         return self if self[0] is not None else other
-
-
-@dataclass(frozen=True, slots=True)
-class FirstBad(Statistic[First]):
-    """(row, column, kind) of the first value that is not finite, or None."""
-
-    def __call__(self, block: Block) -> First:
-        return first_bad(block)
-
-    def compiled(self, block: Block, layout: Layout) -> Kernel[First] | None:
-        return FiniteKernel(block, layout) if layout.order == "C" else None
-
-
-class FiniteKernel(Kernel[First]):
-    """`dense.compiled.finite`: whether all values are; the definition then finds which is not."""
-
-    def __init__(self, block: Block, layout: Layout) -> None:
-        self.block = block
-        self.part = part_rows(layout.dtype.itemsize * max(layout.n_cols, 1))
-
-    def slots(self, parts: int) -> Slots:
-        return (np.zeros(parts),)
-
-    def run(self, first: int, last: int, slots: Slots) -> None:
-        from fenchel.data.dense.compiled import finite
-
-        X = self.block.X
-        n, d = X.shape
-        place, tag = X.__array_interface__["data"][0], np.zeros(1, X.dtype)
-        finite(place, tag, X.strides[0] // X.itemsize, n, d, self.part, first, last, slots[0])
-
-    def result(self, sums: Slots) -> First:
-        return First((None,)) if sums[0] == 0.0 else first_bad(self.block)
 
 
 def first_bad(block: Block) -> First:

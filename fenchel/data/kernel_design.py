@@ -10,6 +10,7 @@ Reference: Schölkopf and Smola, Learning with Kernels (2002), section 4.2 (repr
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from fenchel.data.blocks import (
     thread_count,
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
+from fenchel.data.double_double import DoubleDouble, OzakiMatrix
 from fenchel.data.matrix_products import matrix_product
 from fenchel.data.pivoted_cholesky import pivoted_cholesky
 from fenchel.data.sweep import apply_rows
@@ -55,6 +57,9 @@ class Kernel(Protocol):
 
     def diagonal(self, A: Any) -> Floats:
         """k(aᵢ, aᵢ) in float64."""
+
+    def rounding(self, columns: int) -> float:
+        """By how many units of rounding a value may be off, relative to √(k(x, x) k(z, z))."""
 
 
 RowMaker = Callable[[slice], NDArray[Any]]
@@ -109,6 +114,11 @@ class KernelExpansion(Design):
     def held(self) -> Floats | None:
         """K where it is kept."""
 
+    @property
+    @abstractmethod
+    def entry_error(self) -> float:
+        """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(k(xᵢ, xᵢ) k(xⱼ, xⱼ))."""
+
     @abstractmethod
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         """What gives the rows of K with these numbers, a slice of columns at a time; single: in
@@ -135,6 +145,35 @@ class KernelExpansion(Design):
 
     def inner(self, u: Floats, v: Floats) -> float:
         return float(np.vdot(u, self._product(v)))
+
+    def paired_product(self, v: Floats) -> DoubleDouble | None:
+        """K v in pairs of floats for a vector v; None where K has more than 4096 rows, whose
+        products would take seconds."""
+        n = self.n_rows
+        if n > 4096:
+            return None
+        right = DoubleDouble.of(np.asarray(v, np.float64)[:, None])
+        starts = range(0, n, TILE_ROWS)
+        rows = [np.arange(lo, min(lo + TILE_ROWS, n)) for lo in starts]
+        parts = [OzakiMatrix.of(self.columns(some).T).forward(right) for some in rows]
+        return DoubleDouble(
+            np.concatenate([part.hi[:, 0] for part in parts]),
+            np.concatenate([part.lo[:, 0] for part in parts]),
+        )
+
+    def expansion_size(self, alpha: Floats) -> float:
+        """At least the norm of Σ αⱼ k(xⱼ, ·): Σ |αⱼ|√k(xⱼ, xⱼ), the most of several columns."""
+        root = np.sqrt(np.maximum(self.diagonal(), 0.0))
+        return float(np.max(root @ np.abs(alpha)))
+
+    def score_size(self, point: Point) -> float:
+        # |k(x, z)|² ≤ k(x, x) k(z, z).
+        top = math.sqrt(max(float(self.diagonal().max(initial=0.0)), 0.0))
+        return top * self.expansion_size(point[0]) + float(np.max(np.abs(point[1])))
+
+    @property
+    def score_terms(self) -> int:
+        return self.n_rows + 1
 
     def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
         return np.asarray(of_row(self.sides[0], self._product(point[0]) + point[1]))
@@ -219,6 +258,10 @@ class GramDesign(KernelExpansion):
 
     def held(self) -> Floats | None:
         return self.K
+
+    @property
+    def entry_error(self) -> float:
+        return 0.0
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         rows = self.K[numbers]
@@ -321,6 +364,11 @@ class KernelDesign(KernelExpansion):
 
     def held(self) -> Floats | None:
         return self._matrix
+
+    @property
+    def entry_error(self) -> float:
+        shape = np.shape(self._whole.X)
+        return 0.5 * EPS * self.kernel.rounding(int(shape[1]) if len(shape) > 1 else 1)
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         if single and self.single is not None:

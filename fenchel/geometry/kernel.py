@@ -62,6 +62,11 @@ class KernelFunction(ABC):
     def diagonal(self, A: Array) -> Floats:
         """k(aᵢ, aᵢ) of each row."""
 
+    def rounding(self, columns: int) -> float:
+        """By how many units of rounding, 2⁻⁵³ √(k(x, x) k(z, z)), a value may be off, of rows with
+        so many columns; 0 for a function that is what it computes."""
+        return 0.0
+
     def __add__(self, other: KernelFunction) -> Sum:
         return Sum(self, other) if isinstance(other, KernelFunction) else NotImplemented
 
@@ -89,6 +94,11 @@ class Radial(KernelFunction):
     def diagonal(self, A: Array) -> Floats:
         return self.profile(np.zeros(A.shape[0]))
 
+    def rounding(self, columns: int) -> float:
+        # A squared distance x is off by d + 4 units of itself, which moves a profile that falls
+        # like e⁻ˣ by at most that many times x e⁻ˣ < 1/2.
+        return 0.5 * (columns + 4.0) + 16.0
+
 
 class Dot(KernelFunction):
     """A function of the inner product alone: k(x, z) = φ(x·z)."""
@@ -105,6 +115,9 @@ class Dot(KernelFunction):
 
     def diagonal(self, A: Array) -> Floats:
         return self.profile(_squares(A))
+
+    def rounding(self, columns: int) -> float:
+        return columns + 4.0
 
 
 @final
@@ -134,6 +147,9 @@ class Polynomial(Dot):
     @property
     def is_psd(self) -> bool:
         return self.coef0 >= 0.0
+
+    def rounding(self, columns: int) -> float:
+        return float(self.degree) * (columns + 8.0)
 
     def profile(self, products: Floats) -> Floats:
         products *= self.gamma
@@ -170,6 +186,9 @@ class Cosine(KernelFunction):
 
     def tile(self, A: Array, B: Array) -> Floats:
         return Linear().tile(_unit_rows(A), _unit_rows(B))
+
+    def rounding(self, columns: int) -> float:
+        return 2.0 * columns + 16.0
 
     def diagonal(self, A: Array) -> Floats:
         return Linear().diagonal(_unit_rows(A))
@@ -232,6 +251,9 @@ class Laplacian(KernelFunction):
         distances = absolute_distances(A, B)
         distances *= -self.gamma
         return np.exp(distances, out=distances)
+
+    def rounding(self, columns: int) -> float:
+        return 0.5 * (columns + 4.0) + 8.0
 
     def diagonal(self, A: Array) -> Floats:
         return np.ones(A.shape[0])
@@ -304,6 +326,9 @@ class Sum(KernelFunction):
     def tile(self, A: Array, B: Array) -> Floats:
         return self.first.tile(A, B) + self.second.tile(A, B)
 
+    def rounding(self, columns: int) -> float:
+        return max(self.first.rounding(columns), self.second.rounding(columns)) + 1.0
+
     def diagonal(self, A: Array) -> Floats:
         return self.first.diagonal(A) + self.second.diagonal(A)
 
@@ -322,6 +347,9 @@ class Product(KernelFunction):
 
     def tile(self, A: Array, B: Array) -> Floats:
         return self.first.tile(A, B) * self.second.tile(A, B)
+
+    def rounding(self, columns: int) -> float:
+        return self.first.rounding(columns) + self.second.rounding(columns) + 1.0
 
     def diagonal(self, A: Array) -> Floats:
         return self.first.diagonal(A) * self.second.diagonal(A)
@@ -344,6 +372,9 @@ class Scaled(KernelFunction):
 
     def tile(self, A: Array, B: Array) -> Floats:
         return self.factor * self.kernel.tile(A, B)
+
+    def rounding(self, columns: int) -> float:
+        return self.kernel.rounding(columns) + 1.0
 
     def diagonal(self, A: Array) -> Floats:
         return self.factor * self.kernel.diagonal(A)

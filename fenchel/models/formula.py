@@ -14,8 +14,8 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Margin, ModifiedHuber, SquaredHinge
 from fenchel.convex.multiclass import Joint
-from fenchel.convex.penalty import L2
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import L2, is_free
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.data.convoy import Convoy
@@ -23,7 +23,7 @@ from fenchel.data.design import Point
 from fenchel.models.classes import against, one_against
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
-from fenchel.models.rank import least_norm
+from fenchel.models.rank import dependence_named_later, is_solved, least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.models.targets import set_coefficients
 from fenchel.solve.minimise import Solution, minimise
@@ -48,7 +48,7 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
             found.extend(seek(problem, point, step))
         return bool(found)
 
-    with watch(estimator.verbose, estimator.tol) as show:
+    with watch(estimator.verbose, estimator.tol) as show, dependence_named_later():
         solution = minimise(
             problem,
             tol=estimator.tol,
@@ -65,8 +65,10 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
     elif found:
         return warn_separated(estimator, problem, solution, found[0])
     design = problem.design
-    if problem.penalty == L2(0.0) and solution.converged and design.n_rows <= design.dimension:
-        solution = least_norm(problem, solution, quiet=True)  # many planes meet all rows alike
+    if problem.penalty == L2(0.0) and is_solved(solution):
+        wide = design.n_rows <= design.dimension
+        if wide or not solution.converged:  # many planes meet all rows alike
+            solution = least_norm(problem, solution, quiet=solution.converged)
     return in_precision(problem, solution, dtype, estimator.tol)
 
 

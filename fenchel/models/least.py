@@ -14,7 +14,7 @@ from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.models.namespace import fit_method
 from fenchel.models.precision import squares_in_precision
-from fenchel.models.rank import warn_dependent
+from fenchel.models.rank import dependence_named_later, same_scores, warn_dependent
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
 from fenchel.solve.least_squares import LeastSquares, least_squares
 from fenchel.solve.nonnegative import nonnegative
@@ -112,7 +112,9 @@ class LinearRegression(LinearRegressor):
         flat = found.coef.ndim == 1
         w, b = found.coef.reshape(blocks.n_cols, -1), np.atleast_1d(found.intercept)
         set_coefficients(self, w, b, flat, blocks.dtype, ravel=False)
-        self.certificate_ = squares_in_precision(blocks, w, b, 0.0, squares_certificate(found))
+        self.certificate_ = squares_in_precision(
+            blocks, w, b, 0.0, squares_certificate(blocks, found, self.fit_intercept)
+        )
         known = found.dof > 0 and found.method in ("gram", "orthogonal")
         self.coef_std_ = found.bse.T if known else None
         self.intercept_std_ = _number(found.intercept_bse) if known and self.fit_intercept else None
@@ -124,13 +126,18 @@ class LinearRegression(LinearRegressor):
         singular = _singular(blocks, found, self.fit_intercept)
         if singular is not None:
             self.singular_ = singular
-        if not self.certificate_.closed(self.tol):
+        dependent = found.dependent and self.certificate_.kind == "estimate"
+        if not self.certificate_.closed(self.tol) and not dependent:
             warn_open(self.certificate_, self.tol)
         if found.dependent:
             warn_dependent(blocks, found)
 
     def _fit_positive(self, blocks: Blocks) -> None:
-        found = nonnegative(blocks, 0.0, self.fit_intercept, self.tol)
+        with dependence_named_later():
+            found = nonnegative(blocks, 0.0, self.fit_intercept, self.tol)
+        if found.certificate.kind == "estimate":
+            point = (found.w, found.b) if found.w.shape[1] > 1 else (found.w[:, 0], found.b[0])
+            warn_dependent(blocks, same_scores(blocks, point, self.fit_intercept))
         set_coefficients(self, found.w, found.b, found.flat, blocks.dtype, ravel=False)
         self.certificate_ = squares_in_precision(blocks, found.w, found.b, 0.0, found.certificate)
         self.coef_std_ = self.intercept_std_ = self.residual_std_ = self.r2_ = None

@@ -24,7 +24,7 @@ from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
-from fenchel.models.rank import least_norm
+from fenchel.models.rank import dependence_named_later, is_solved, least_norm
 from fenchel.models.separation import Separation, seek, warn_separated
 from fenchel.models.walk import mixed
 from fenchel.solve.minimise import Solution, minimise
@@ -201,7 +201,7 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
                 found.extend(seek(problem, point, step))
             return stop or bool(found)
 
-        with watch(self.verbose, self.tol) as show:
+        with watch(self.verbose, self.tol) as show, dependence_named_later():
             solution = minimise(
                 problem,
                 solver_named(self.solver, problem, self.tol),
@@ -213,7 +213,7 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
         if found:
             self.separation_ = found[0]
             return warn_separated(self, problem, solution, found[0])
-        return least_norm(problem, solution) if free and solution.converged else solution
+        return least_norm(problem, solution) if free and is_solved(solution) else solution
 
     def _last(self, problem: Problem) -> Point | None:
         """The previous fit as a starting point, where it has the shape of this problem."""

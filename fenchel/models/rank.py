@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from fenchel.convex.certificate import warn_outside
+from fenchel.convex.convergence import DependentColumns
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.data.products import forward
 from fenchel.solve.least_squares import least_squares
-from fenchel.solve.minimise import Solution
+from fenchel.solve.minimise import DEPENDENT, ROUNDING, Solution
 from fenchel.solve.squares import LeastSquares
 
 
 class RankDeficient(UserWarning):
     """Some columns are combinations of others; the message names them."""
+
+
+@contextmanager
+def dependence_named_later() -> Iterator[None]:
+    """Leaves out the warning of dependent columns, which `least_norm` gives with their names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DependentColumns)
+        yield
+
+
+def is_solved(solution: Solution[Point]) -> bool:
+    """Whether the fit is at an optimum, perhaps over the directions of w that float64 tells
+    apart."""
+    return solution.converged or solution.reason == DEPENDENT
 
 
 def warn_dependent(blocks: Blocks, found: LeastSquares) -> None:
@@ -40,7 +58,9 @@ def dependence(blocks: Blocks, found: LeastSquares) -> str:
     tail = f"; and {more} more" if more else ""
     return (
         f"rank {found.rank} of {blocks.n_cols} columns: {'; '.join(parts)}{tail}. The coefficients "
-        "are those of least norm; drop the columns named to make them unique"
+        "are those of least norm; drop the columns named to make them unique. Where the columns "
+        "are combinations up to rounding alone, the certificate is an estimate: it holds over the "
+        "directions that float64 tells apart"
     )
 
 
@@ -63,7 +83,7 @@ def least_norm(
     intercept = found.intercept if w.ndim == 2 else float(np.ravel(found.intercept)[0])
     point = (found.coef, intercept)
     done = solution.certificate
-    proved = problem.certify(point)
+    proved = problem.certify(point, enough=max(done.relative_gap, ROUNDING))
     final = replace(proved, steps=done.steps, seconds=done.seconds)
     return replace(solution, point=point, certificate=final)
 

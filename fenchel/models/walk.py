@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Square
-from fenchel.convex.penalty import L1, L2, Elastic, ElasticNet, NonNegative, Penalty
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import L1, L2, Elastic, ElasticNet, NonNegative, Penalty, is_free
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array, double, host
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.design import MatrixDesign, Point

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fenchel.convex.hessian import Curvature
 from fenchel.convex.loss import Bent
-from fenchel.convex.penalty import L2
-from fenchel.convex.problem import Evaluation, Problem, is_free
+from fenchel.convex.penalty import L2, is_free
+from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import Diagonal, conjugate_gradients

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.float_sums import Evidence, evidence_of
+from fenchel.convex.certification.proof import BLUR, SHARE
 from fenchel.convex.loss import Loss
 from fenchel.convex.penalty import Elastic
 from fenchel.convex.problem import EPS, Evaluation, Problem
+from fenchel.convex.rows.statistics import dual_sums
+from fenchel.data.blocks import Totals
 from fenchel.data.columns import Index
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.model import Place
@@ -167,29 +171,31 @@ def _proof(
 ) -> tuple[Certificate, float]:
     """The certificate of θ scaled into the dual's domain, and the scale.
 
-    The scale is 1 where Ω* is finite there, or the one that makes it zero, whichever bounds better;
-    and at least as good as θ = 0.
+    The scale is 1 where Ω* is finite there, or the one that makes it zero, whichever bounds better.
+    Where rounding holds much of the gap the proof is made in pairs of floats.
     """
-    columns, penalty, total = shelf.columns, problem.penalty, problem.design.weight
+    columns, penalty, loss = shelf.columns, problem.penalty, problem.loss
     assert isinstance(penalty, Elastic)
-    values = problem.loss.value(columns.y, z)
+    y, s, S = columns.y, columns.raw, problem.design.weight
+    values, slope = loss.value(y, z), loss.gradient(y, z)
     level = _times(columns.s, theta).sum(axis=0)
-    tally, inner = problem.tally(), problem.design.inner
+    off = loss.imbalance(y, theta, columns.s) if problem.intercept else None
 
-    def bound(c: float) -> tuple[float, Any]:
-        sums = tally(columns.y, z, values, c * theta, columns.raw)
-        charge = penalty.conjugate(-c * pull, inner) + problem._stray(point, c * level)
-        return -sums[1] / total - charge, sums
+    def evidence(c: float) -> Evidence:
+        sums = dual_sums(loss, problem.middle, y, z, values, slope, c * theta, s)
+        return evidence_of(problem, point, Totals(c * S * pull, c * S * level, *sums), off)
 
     top = float(np.max(-pull if penalty.positive else np.abs(pull)))
     inside = penalty.absolute / top * (1.0 - 4.0 * EPS) if top > penalty.absolute else 1.0
     tries = {inside} if penalty.square == 0.0 else {inside, 0.5 * (1.0 + inside), 1.0}
-    found = [(*bound(c), c) for c in sorted(tries)]
-    best, sums, c = max(found, key=lambda each: each[0])
-    if not best > 0.0:
-        best, sums, c = max((best, sums, c), (*bound(0.0), 0.0), key=lambda each: each[0])
-    value = sums[0] / total + penalty.value(point[0], inner)
-    return Certificate(value, best, "duality", floor=sums[2] / total), c
+    found = [(evidence(c), c) for c in sorted(tries)]
+    best, c = max(found, key=lambda each: each[0].dual.bound(penalty))
+    proof = best.certificate(penalty)
+    blur = best.value.error + best.dual.blur(penalty)
+    if blur > BLUR * proof.gap and proof.relative_gap > SHARE:
+        given = c * theta if problem.outputs is None else None
+        proof = problem.certify(point, dual=given, enough=SHARE)
+    return proof, c
 
 
 def _better(before: State, after: State) -> State:

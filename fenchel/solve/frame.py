@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Block, Totals
+from fenchel.data.double_double import DoubleDouble, OzakiMatrix, two_product
 from fenchel.data.moments import Moments
-from fenchel.solve.twofold import Sliced, Twofold, two_product
 
 Floats = NDArray[np.float64]
 SAFE = 1e75  # sums of squares of numbers below it are far from the end of the range
@@ -206,7 +206,9 @@ def _sparse_moments(X: Array, y: Array, s: Array | None, total: float) -> Moment
     return Moments(total, mean, square - np.outer(sums, mean))
 
 
-def residuals(frame: Frame, w: Twofold, b: Twofold, precise: bool) -> Callable[[Block], Totals]:
+def residuals(
+    frame: Frame, w: DoubleDouble, b: DoubleDouble, precise: bool
+) -> Callable[[Block], Totals]:
     """The statistic Totals(X'Sr, Σ s r, Σ s r²) at r = y - Xw - b; w (d, K), b (K,).
 
     precise: the residual and both sums against it in twice the working precision.
@@ -217,25 +219,27 @@ def residuals(frame: Frame, w: Twofold, b: Twofold, precise: bool) -> Callable[[
         r = y - (X @ like(w.hi, X) + like(b.hi, X))
         sr = r if s is None else r * s[:, None]
         parts = host(X.T @ sr), host(sr.sum(0)), host((sr * r).sum(0))
-        return Totals(*(Twofold.of(part) for part in parts))
+        return Totals(*(DoubleDouble.of(part) for part in parts))
 
-    def twofold(block: Block) -> Totals:
+    def double_double(block: Block) -> Totals:
         X, y, s = frame.rows(block)
-        matrix = Sliced.of(X)
-        z = matrix.forward(Twofold(like(w.hi, X), like(w.lo, X)))
+        matrix = OzakiMatrix.of(X)
+        z = matrix.forward(DoubleDouble(like(w.hi, X), like(w.lo, X)))
         r = (-z).plus(y).plus(-like(b.hi, X)).plus(-like(b.lo, X))
         sr = r if s is None else r.times(s[:, None])
         g = matrix.adjoint(sr)
         square, error = two_product(sr.hi, r.hi)
         xp = array_namespace(square)
-        both = Twofold(xp.concat([sr.hi, square], axis=1), xp.concat([sr.lo, error], axis=1))
-        ends = Sliced.of(like(np.ones((X.shape[0], 1)), X)).adjoint(both)
+        both = DoubleDouble(xp.concat([sr.hi, square], axis=1), xp.concat([sr.lo, error], axis=1))
+        ends = OzakiMatrix.of(like(np.ones((X.shape[0], 1)), X)).adjoint(both)
         hi, lo, K = host(ends.hi)[0], host(ends.lo)[0], y.shape[1]
         return Totals(
-            Twofold(host(g.hi), host(g.lo)), Twofold(hi[:K], lo[:K]), Twofold(hi[K:], lo[K:])
+            DoubleDouble(host(g.hi), host(g.lo)),
+            DoubleDouble(hi[:K], lo[:K]),
+            DoubleDouble(hi[K:], lo[K:]),
         )
 
-    return twofold if precise else plain
+    return double_double if precise else plain
 
 
 def images(frame: Frame, F: Floats, shift: Floats) -> Callable[[Block], Moments]:
@@ -243,7 +247,7 @@ def images(frame: Frame, F: Floats, shift: Floats) -> Callable[[Block], Moments]
 
     def stat(block: Block) -> Moments:
         X, _, s = frame.rows(block)
-        Z = Sliced.of(X).forward(Twofold.of(like(F, X))).plus(-like(shift, X)).hi
+        Z = OzakiMatrix.of(X).forward(DoubleDouble.of(like(F, X))).plus(-like(shift, X)).hi
         return joint_moments(Z, Z[:, :0], s)
 
     return stat

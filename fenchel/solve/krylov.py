@@ -10,8 +10,8 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from fenchel.data.arrays import host, like
 from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.double_double import DoubleDouble
 from fenchel.solve.frame import Floats, Frame, residuals
-from fenchel.solve.twofold import Twofold
 
 _TOLERANCE = 1e-12
 _STEPS = 5000
@@ -50,7 +50,10 @@ def conjugate_gradients(
     y_norm = 0.0
     for _ in range(_RESTARTS):
         g, level, rss = (
-            part.hi for part in blocks.reduce(residuals(frame, Twofold.of(w), Twofold.of(b), False))
+            part.hi
+            for part in blocks.reduce(
+                residuals(frame, DoubleDouble.of(w), DoubleDouble.of(b), False)
+            )
         )
         if intercept:
             b = b + level / weight

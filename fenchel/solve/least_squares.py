@@ -17,12 +17,12 @@ import numpy as np
 
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks, Totals
+from fenchel.data.double_double import DoubleDouble
 from fenchel.data.moments import Moments
 from fenchel.solve.frame import SAFE, Columns, Floats, Frame, Ranges, residuals
 from fenchel.solve.krylov import conjugate_gradients
 from fenchel.solve.orthogonal import OFFSET_LIMIT, Factor, Triangle, gram_factor, triangle_factor
 from fenchel.solve.squares import LeastSquares, Method, Survey
-from fenchel.solve.twofold import Twofold
 from fenchel.solve.wide import interpolate
 
 __all__ = ["LeastSquares", "least_squares"]
@@ -72,9 +72,9 @@ def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
         factor = triangle_factor(triangle, survey.columns, d, intercept, survey.free)
         if blocks.n_rows * d * d <= _ROOT and factor.rank == d:
             factor = factor.refine(blocks, survey.frame)
-    w = Twofold.of(factor.start)
+    w = DoubleDouble.of(factor.start)
     mean = survey.columns.mean[d:]
-    b = Twofold.of(mean - factor.mean.hi @ w.hi if intercept else 0.0 * mean)
+    b = DoubleDouble.of(mean - factor.mean.hi @ w.hi if intercept else 0.0 * mean)
     small = blocks.n_rows * d <= _SMALL
     precise = small or _plain_error(survey, factor) > _PLAIN
     # Relative to the largest: what then counts for a small coefficient is still below its ulp.
@@ -102,7 +102,7 @@ def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
     if precise or len(factor.dropped):
         short = factor.shortest(w.hi, frame.column)
         b = b.plus(factor.mean.hi @ (w.hi - short))
-        w, b = Twofold.of(short), Twofold.of(b.hi)
+        w, b = DoubleDouble.of(short), DoubleDouble.of(b.hi)
         sums = blocks.reduce(residuals(frame, w, b, precise))
     gain = factor.decrement(sums[0], sums[1])
     rss = sums[2].hi

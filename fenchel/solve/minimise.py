@@ -16,7 +16,9 @@ from fenchel.solve.solver import Solver, State
 
 SMALL = 2**16  # entries: a pass over so many takes a third of a millisecond, measured
 FINE = 1e-15  # relative gap below which further steps find rounding alone
+ROUNDING = 1e-12  # relative gap that rounding may leave of a proof in float64, n < 10⁴ rows
 STOPPED = "stopped by the callback"
+DEPENDENT = "columns depend on others up to rounding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ def minimise(
             elif rule.closed(certificate, state):
                 converged = True
                 outcome = "converged"
+            elif rule.resolved:
+                outcome = DEPENDENT
             elif state.stalled:
                 outcome = "no step lowers the objective in float64"
             elif step >= max_steps:
@@ -106,14 +110,20 @@ def minimise(
             raise
         outcome = "interrupted"
     if proof and not converged:
-        proved = problem.certify(state.point, state.seen, state.dual, enough=tol)
+        enough = _enough(problem, tol)
+        proved = problem.certify(state.point, state.seen, state.dual, enough=enough)
         own = solver.prove(problem, state)
         if own is not None and own.error < proved.error:
             proved = own
         final = replace(proved, steps=step, seconds=time.perf_counter() - begun)
         converged = final.closed(tol)
         history[-1:] = [final]
-        if not converged and outcome != STOPPED:
+        if final.kind == "estimate" and final.error <= tol:
+            from fenchel.convex.convergence import DependentColumns
+
+            outcome = DEPENDENT
+            warn_outside(dependence_hidden(final), DependentColumns)
+        elif not converged and outcome != STOPPED:
             remedy = "Raise max_iter, loosen tol, or scale the columns."
             if final.kind in ("eigen", "sdp", "spectral", "stationary"):  # no scale is to blame
                 remedy = "Try another start" if state.stalled else "Raise max_iter"
@@ -157,14 +167,14 @@ def _polish(
     """
     gap, idle, first = proved.relative_gap, 0, proved.steps + 1
     for step in range(first, first + min(most, 8)):
-        if gap <= FINE or state.stalled or idle > 0:
+        if min(gap, _left(state)) <= FINE or state.stalled or idle > 0:
             return
         state = solver.step(problem, state)
         if not math.isfinite(state.decrement):  # in the middle of a smooth problem
             continue
         found = solver.prove(problem, state) if solver.proves else None
         if found is None:
-            found = problem.certify(state.point, state.seen, state.dual, enough=FINE)
+            found = problem.certify(state.point, state.seen, state.dual, enough=ROUNDING)
         rounding = 1e-13 * abs(found.value)
         if found.kind == "estimate" or not -rounding <= found.gap < gap * abs(proved.value):
             idle += 1
@@ -173,11 +183,35 @@ def _polish(
         yield state, replace(found, steps=step)
 
 
+def dependence_hidden(proof: Certificate) -> str:
+    """What an estimate over the directions that float64 tells apart says."""
+    return (
+        f"{DEPENDENT}: within {proof.relative_gap:.2g} of the optimum over the directions that "
+        "float64 tells apart, and nothing is proved of the others. Drop dependent columns."
+    )
+
+
+def _enough(problem: Objective[Any], tol: float) -> float:
+    """The gap beyond which more passes are worth their cost: on small tables one in pairs of floats
+    takes less than a millisecond."""
+    small = problem.work <= SMALL and problem.is_local
+    return min(tol, ROUNDING) if small else tol
+
+
+def _left(state: State) -> float:
+    """The gap that the solver itself sees, relative to the value: rounding, which a proof charges,
+    hides nothing that another step would find."""
+    size = abs(state.seen.value)
+    return state.decrement / size if size > 0.0 else math.inf
+
+
 class StoppingRule:
     """Asks for a proof, which may cost a pass, only when the estimate says that it will succeed."""
 
     def __init__(self, problem: Objective[Any], solver: Solver, tol: float, proof: bool) -> None:
         self.problem, self.solver, self.tol, self.proof = problem, solver, tol, proof
+        # Whether a proof closed but for directions of w that rounding hides.
+        self.resolved = False
         self.failed = math.inf  # the estimated error at which a proof was last asked in vain
 
     def __call__(self, state: State) -> Certificate:
@@ -193,11 +227,13 @@ class StoppingRule:
         if not self.proof or estimate.error > min(self.tol, 0.5 * self.failed):
             return estimate
         if state.dual is None:
-            proved = problem.certify(state.point, seen, enough=self.tol)
+            proved = problem.certify(state.point, seen, enough=_enough(problem, self.tol))
         else:
-            proved = problem.certify(state.point, dual=state.dual, enough=self.tol)
+            enough = _enough(problem, self.tol)
+            proved = problem.certify(state.point, dual=state.dual, enough=enough)
         if not proved.closed(self.tol):
             self.failed = estimate.error
+            self.resolved = proved.kind == "estimate" and proved.error <= self.tol
         return proved
 
     def closed(self, certificate: Certificate, state: State) -> bool:

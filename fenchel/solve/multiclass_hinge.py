@@ -23,11 +23,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, optimize
 
 from fenchel.convex.multiclass import MulticlassHinge
 from fenchel.convex.penalty import L2
-from fenchel.convex.problem import Evaluation, Problem
+from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import conjugate_gradients
@@ -36,6 +36,7 @@ from fenchel.solve.needs import CrammerSinger, ExplicitRows, PositiveL2, RowLoss
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
+MARGINS = 500  # pairs of a row and a class at the margin that least squares may weigh
 STRONGER = 100.0  # from one penalty to the next; 10 to 1e4 take about as long on separable rows
 
 
@@ -166,9 +167,12 @@ class MulticlassLagrangian(Solver):
         mu = max(mu, min(1e-9 * abs(primal), here.mu))
         # Scores that were added up along the steps have lost digits: made anew.
         z = _table(problem).each(point, _score)
+        point, z, primal = _scaled_up(problem, point, here, z, primal)
+        seen = replace(seen, value=primal)
         new = _envelope(problem, here.y, here.s, here.t, mu, z)
         new = replace(new, idle=idle, best=min(gap, here.best))
-        return State(point, seen, max(gap, 0.0), idle > 10, new, here.t)
+        dual = _dual_of_margins(problem, point, here, z) if gap < 0.1 * abs(primal) else None
+        return State(point, seen, max(gap, 0.0), idle > 10, new, here.t if dual is None else dual)
 
     def _direction(self, problem: Problem, point: Point, here: Envelope) -> Point:
         """Newton's step −H⁻¹g, H = Σ sᵢ/μ x̃x̃' ⊗ Jᵢ + λ."""
@@ -188,6 +192,63 @@ class MulticlassLagrangian(Solver):
             X = host(X.toarray() if is_sparse(X) else X)
             return _newton(X, h[some], a, lam, lean, g, problem.intercept)
         return _newton_cg(X, h[some], a, lam, lean, g, problem.intercept)
+
+
+def _scaled_up(
+    problem: Problem, point: Point, here: Envelope, z: Floats, primal: float
+) -> tuple[Point, Floats, float]:
+    """The point, its scores and its value, or those of the shortest multiple that leaves no row any
+    loss, where that is better: of separable rows rounding alone may keep the margin below one."""
+    losses = problem.loss.value(here.y, z)[here.s > 0.0]
+    top = float(losses.max(initial=0.0))
+    if not 0.0 < top < 0.5:
+        return point, z, primal
+    factor = (1.0 + 4.0 * EPS) / (1.0 - top)
+    w, b = factor * point[0], factor * point[1]
+    value = float(here.s @ problem.loss.value(here.y, factor * z))
+    value += 0.5 * _lam(problem) * float(np.vdot(w, w))
+    return ((w, b), factor * z, value) if value < primal else (point, z, primal)
+
+
+def _dual_of_margins(problem: Problem, point: Point, here: Envelope, z: Floats) -> Floats | None:
+    """θ from the rows at the margin alone, where no row has a loss: Φ*(sθ) = -λW with θₖ ≥ 0, k ≠
+    y.
+
+    Such slopes may be far smaller than the units of rounding of the probabilities they are added
+    to; as a problem of their own, in multiples of λ, they keep all digits. None where rows have
+    losses, or too many lie at the margin.
+    """
+    lam, (w, _) = _lam(problem), point
+    rows, size = np.arange(len(z)), 0.5 * lam * float(np.vdot(w, w))
+    room = z[rows, here.y][:, None] - z - 1.0
+    room[rows, here.y] = np.inf
+    room[here.s <= 0.0] = np.inf
+    near = room <= 1e-6 * (1.0 + float(np.abs(z).max()))
+    lost = float(here.s @ np.maximum(-room.min(axis=1), 0.0)) if len(z) else 0.0
+    pairs = np.argwhere(near)
+    if not len(pairs) or len(pairs) > MARGINS or lost > 1e-3 * size:
+        return None
+    X = _table(problem).blocks.take(np.unique(pairs[:, 0])).X
+    X = host(X.toarray() if is_sparse(X) else X)
+    place = np.searchsorted(np.unique(pairs[:, 0]), pairs[:, 0])
+    d, K = w.shape
+    A = np.zeros((d + problem.intercept, K, len(pairs)))
+    Z = np.hstack([X, np.ones((len(X), 1))]) if problem.intercept else X
+    at = np.arange(len(pairs))
+    A[:, pairs[:, 1], at] += Z[place].T
+    A[:, here.y[pairs[:, 0]], at] -= Z[place].T
+    right = np.zeros((d + problem.intercept, K))
+    right[:d] = -w
+    A, right = A.reshape(-1, len(pairs)), right.reshape(-1)
+    length = np.linalg.norm(A, axis=0)
+    try:
+        found, _ = optimize.nnls(A / length, right)
+    except RuntimeError:  # too many exchanges
+        return None
+    theta = np.zeros_like(z)
+    theta[pairs[:, 0], pairs[:, 1]] = lam * found / length / here.s[pairs[:, 0]]
+    theta[rows, here.y] = -theta.sum(axis=1)
+    return theta if float(-theta.min()) <= 1.0 else None
 
 
 def _newton(

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from fenchel.convex.distance import Huber, Square
 from fenchel.convex.loss import Bent, Loss
 from fenchel.convex.multiclass import MulticlassHinge, Multinomial
-from fenchel.convex.penalty import L2, Elastic, NonNegative, is_bounded
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import L2, Elastic, NonNegative, is_bounded, is_free
+from fenchel.convex.problem import Problem
 from fenchel.convex.ranking import Ranking
 from fenchel.data.design import MatrixDesign
 from fenchel.data.kernel_design import KernelExpansion

@@ -10,8 +10,8 @@ from scipy import optimize
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Square
-from fenchel.convex.penalty import L2, NonNegative
-from fenchel.convex.problem import EPS, Problem
+from fenchel.convex.penalty import ElasticNet, NonNegative, Penalty
+from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.solve.normal import Floats, triangle
@@ -61,16 +61,8 @@ def _active_set(R: Floats, t: Floats, alpha: float) -> Floats:
 def _proof(
     design: MatrixDesign, seen: Survey, alpha: float, intercept: bool, w: Floats, b: float
 ) -> Certificate:
-    """Ω(w) = λ|w|²/2 for w ≥ 0 has Ω*(v) = |v₊|²/(2λ); at θ = r - r̄ and v = -Φ*(sθ) the gap is
-    r̄²/2 + λ|w - v₊/λ|²/2 + ⟨w, (-v)₊⟩, a sum of squares and products that loses no digits."""
-    if alpha == 0.0:
-        return Problem(Square(), NonNegative(), design, intercept).certify((w, b))
-    lam = alpha / seen.weight
-    at = Problem(Square(), L2(lam), design, intercept).evaluate((w, b), exact=True)
-    mean = seen.mean[: seen.d] * at.level if intercept else 0.0
-    v = mean - at.pull
-    up = np.maximum(v, 0.0)
-    gap = 0.5 * lam * float(np.sum((w - up / lam) ** 2)) + float(w @ np.maximum(-v, 0.0))
-    gap += 0.5 * float(at.level) ** 2 if intercept else 0.0
-    floor = EPS * max(0.5 * float(seen.size().max()), EPS)
-    return Certificate(at.value, at.value - gap, "duality", floor=floor)
+    """The certificate of ½ the weighted mean of squares + λ|w|²/2 for w ≥ 0."""
+    penalty: Penalty = NonNegative()
+    if alpha > 0.0:
+        penalty = ElasticNet(alpha / seen.weight, 0.0, positive=True)
+    return Problem(Square(), penalty, design, intercept).certify((w, b))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fenchel.convex.certificate import Certificate
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array, double, host, is_sparse, like
 from fenchel.data.blocks import Blocks
@@ -33,7 +32,7 @@ _TILE = 2048  # columns taken at a time into an n x n product
 
 
 class Closed(Solver):
-    """What the two forms share: what they need, when they stop, what they prove."""
+    """What the two forms share: what they need and when they stop."""
 
     needs: ClassVar = (RowLosses, SquareLoss, RidgePenalty, ExplicitRows)
 
@@ -48,16 +47,6 @@ class Closed(Solver):
 
     @abstractmethod
     def _corrected(self, problem: Problem, state: State) -> State: ...
-
-    def prove(self, problem: Problem, state: State) -> Certificate:
-        """value - ½g'H⁻¹g, the minimum of a quadratic, less what rounding may have added to g.
-
-        Columns of any scale take part alike, where a dual point would need more digits.
-        """
-        value, memory = state.seen.value, state.memory
-        noise = 8.0 * EPS * np.sqrt(problem.design.dimension * memory.condition * 2.0 * value)
-        gain = 0.5 * (np.sqrt(2.0 * state.decrement) + noise) ** 2
-        return Certificate(value, value - float(gain), "exact", floor=memory.floor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, tree_sum
+from fenchel.data.double_double import DoubleDouble
 from fenchel.data.moments import Moments
 from fenchel.solve.frame import Columns, Floats, Frame, images
-from fenchel.solve.twofold import Twofold
 
 # The Gram matrix has the square of the condition number; below this its inverse, hence the
 # standard errors, keep ten digits.
@@ -89,7 +89,7 @@ class Factor:
     dropped: NDArray[np.intp]
     C: Floats  # (r, number dropped)
     unit: Floats  # (d,) lengths of the columns
-    mean: Twofold  # (d,) zero without an intercept
+    mean: DoubleDouble  # (d,) zero without an intercept
     weight: float
     intercept: bool
     start: Floats  # (d, K) the solution before any refinement
@@ -108,16 +108,16 @@ class Factor:
         rcond, _ = sla.lapack.dtrcon(self.R)
         return float(1.0 / rcond) if rcond > 0.0 else np.inf
 
-    def whiten(self, g: Twofold, level: Twofold) -> Floats:
+    def whiten(self, g: DoubleDouble, level: DoubleDouble) -> Floats:
         """R⁻ᵀ U⁻¹ (g - m level) for the sums g = X'Sr, level = Σ s r."""
         centred = g
         if self.intercept:
             for part in (self.mean.hi, self.mean.lo):
-                centred = centred + -Twofold(*_outer(part, level))
+                centred = centred + -DoubleDouble(*_outer(part, level))
         scaled = centred.hi[self.kept] / self.unit[self.kept, None]
         return sla.solve_triangular(self.R, scaled, trans="T", check_finite=False)
 
-    def correction(self, g: Twofold, level: Twofold) -> tuple[Floats, Floats]:
+    def correction(self, g: DoubleDouble, level: DoubleDouble) -> tuple[Floats, Floats]:
         """The step (δw, δb) to the minimum: (X̃'SX̃)⁻¹ (g - m level) and level/W - m·δw."""
         step = np.zeros_like(g.hi)
         u = sla.solve_triangular(self.R, self.whiten(g, level), check_finite=False)
@@ -126,7 +126,7 @@ class Factor:
             return step, np.zeros_like(level.hi)
         return step, level.hi / self.weight - self.mean.hi @ step
 
-    def decrement(self, g: Twofold, level: Twofold) -> Floats:
+    def decrement(self, g: DoubleDouble, level: DoubleDouble) -> Floats:
         """g'H⁻¹g: how far Σ s r² lies above its minimum, for each target."""
         gain = np.sum(self.whiten(g, level) ** 2, axis=0)
         return gain + level.hi**2 / self.weight if self.intercept else gain
@@ -212,8 +212,8 @@ class Factor:
         return replace(self, refined=(root, lever))
 
 
-def _outer(m: Floats, level: Twofold) -> tuple[Floats, Floats]:
-    product = Twofold(level.hi[None, :], level.lo[None, :]).times(m[:, None])
+def _outer(m: Floats, level: DoubleDouble) -> tuple[Floats, Floats]:
+    product = DoubleDouble(level.hi[None, :], level.lo[None, :]).times(m[:, None])
     return product.hi, product.lo
 
 
@@ -246,7 +246,7 @@ def gram_factor(moments: Moments, d: int, intercept: bool, sparse: bool) -> Fact
         dropped=np.arange(0),
         C=np.zeros((d, 0)),
         unit=unit,
-        mean=Twofold.of(mean[:d] if intercept else np.zeros(d)),
+        mean=DoubleDouble.of(mean[:d] if intercept else np.zeros(d)),
         weight=W,
         intercept=intercept,
         start=start / unit[:, None],
@@ -262,11 +262,11 @@ def triangle_factor(
     free: the columns that vary, or that are not zero where there is no intercept.
     """
     R = triangle.R
-    mean = Twofold.of(np.zeros(d))
+    mean = DoubleDouble.of(np.zeros(d))
     level = 0.0
     if intercept:
         A, right = R[1:, 1 : d + 1], R[1:, d + 1 :]
-        mean = Twofold.of(columns.mean[:d]).plus(R[0, 1 : d + 1] / R[0, 0])
+        mean = DoubleDouble.of(columns.mean[:d]).plus(R[0, 1 : d + 1] / R[0, 0])
     else:
         A, right = R[:, :d], R[:, d + 1 :]
         level = float(R[d, d] ** 2 / columns.weight) if len(R) > d else 0.0

@@ -5,23 +5,23 @@ minimise over (w, b):  Σᵢ sᵢ (yᵢ - xᵢ·w - b)² + α|w|²
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certificate import Certificate, Kind, warn_outside
 from fenchel.convex.distance import Square
 from fenchel.convex.penalty import L2
-from fenchel.convex.problem import EPS, Problem
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.least_squares import LeastSquares, least_squares
-from fenchel.solve.minimise import minimise
+from fenchel.solve.minimise import dependence_hidden, minimise
 from fenchel.solve.normal import Dual, Normal, row_gram
 from fenchel.solve.solver import Solver
 from fenchel.solve.squares import unscale
@@ -80,7 +80,7 @@ def ridge(
     """
     form = form or form_for(blocks)
     if not np.any(alpha):
-        whole = _free(least_squares(blocks, intercept), tol)
+        whole = _free(blocks, least_squares(blocks, intercept), intercept, tol)
         each_target(alpha, len(whole.b))
         return whole
     rows, found = known or survey(blocks, form == "primal")
@@ -95,7 +95,9 @@ def ridge(
         # A penalty below the rounding errors of the squares is none, if the proof agrees.
         if value <= 1e-24 * found.square[: found.d].max():
             free = least_squares(chosen_targets(blocks, columns, found.flat), intercept)
-            proof = squares_certificate(free, float(value))
+            proof = squares_certificate(
+                chosen_targets(blocks, columns, found.flat), free, intercept, float(value)
+            )
             if value == 0.0 or proof.closed(min(tol, 1e-12)):
                 w[:, columns] = free.coef.reshape(found.d, -1)
                 b[columns] = free.intercept
@@ -114,9 +116,9 @@ def ridge(
     return Ridges(w, b, found.flat, history, converged, steps, form)
 
 
-def _free(found: LeastSquares, tol: float) -> Ridges:
+def _free(blocks: Blocks, found: LeastSquares, intercept: bool, tol: float) -> Ridges:
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
-    proof = squares_certificate(found)
+    proof = squares_certificate(blocks, found, intercept)
     steps = np.full(len(b), found.refinements + 1, np.int32)
     flat, closed = found.coef.ndim == 1, proof.closed(tol)
     if not closed:
@@ -126,6 +128,11 @@ def _free(found: LeastSquares, tol: float) -> Ridges:
 
 def warn_open(proof: Certificate, tol: float) -> None:
     """The warning of a fit without steps whose certificate has not closed."""
+    if proof.kind == "estimate" and proof.error <= tol:
+        from fenchel.convex.convergence import DependentColumns
+
+        warn_outside(dependence_hidden(proof), DependentColumns)
+        return
     warn_outside(
         f"relative gap {proof.relative_gap:.2g}, asked tol={tol:.2g}: scale the columns, drop "
         "dependent ones, or loosen tol",
@@ -221,18 +228,44 @@ def chosen_targets(blocks: Blocks, columns: Columns, flat: bool) -> Blocks:
     return blocks.map_targets(pick)
 
 
-def squares_certificate(found: LeastSquares, alpha: float = 0.0) -> Certificate:
-    """The certificate of a least squares solution under a penalty that it ignores, rounding
-    charged to the bound."""
-    floor = EPS * float(np.sum(found.tss_origin))
-    bound = max(found.bound - found.rounding, 0.0)
-    value = found.value
+def squares_certificate(
+    blocks: Blocks, found: LeastSquares, intercept: bool, alpha: float = 0.0
+) -> Certificate:
+    """The certificate of a least squares solution, under a penalty that it ignores.
+
+    Value and bound are those of the rows divided by powers of two, in which no square overflows.
+    Columns that are dependent up to rounding alone leave no bound of the whole problem: the
+    certificate is then an estimate, of the problem on the directions that float64 tells apart.
+    """
+    frame, K = found.frame, max(1, found.coef.reshape(len(found.coef), -1).shape[1])
+    w = unscale(found.coef.reshape(len(found.coef), -1), (frame.column - frame.target)[:, None])
+    b = unscale(np.atleast_1d(found.intercept), -frame.target)
+
+    def framed(block: Block) -> Block:
+        X, y, s = frame.rows(block)
+        return Block(block.start, X, y, s)
+
+    def column(k: int) -> MatrixDesign:
+        plain = not (frame.column.any() or frame.target or frame.weight)
+        rows = blocks if plain else blocks.map(framed)
+        flat = plain and found.coef.ndim == 1
+        return MatrixDesign(chosen_targets(rows, np.array([k]), flat))
+
+    parts = []
+    for k in range(K):
+        problem = Problem(Square(), L2(0.0), column(k), intercept)
+        proof = problem.certify((w[:, k], float(b[k])))
+        parts.append(proof.scaled(2.0 * problem.design.weight))
+    power = 2 * frame.target + frame.weight - found.exponent
+    total = reduce(Certificate.__add__, parts).scaled(float(unscale(1.0, power)))
+    value, bound = total.value, total.bound
+    kind: Kind = "estimate" if total.kind == "estimate" else found.kind
     if alpha > 0.0:
         half = found.exponent // 2
         with np.errstate(over="ignore"):
             penalty = np.sum(np.square(np.sqrt(alpha) * unscale(found.coef, -half)))
         value += float(unscale(penalty, 2 * half - found.exponent))
-    return Certificate(value, bound, found.kind, found.refinements, floor=floor)
+    return replace(total, value=value, bound=bound, kind=kind, steps=found.refinements)
 
 
 def summed(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:

@@ -60,6 +60,11 @@ class LeastSquares:
     _factor: Factor | None = field(repr=False)
 
     @property
+    def frame(self) -> Frame:
+        """The powers of two by which the table was divided."""
+        return self._frame
+
+    @property
     def r2(self) -> Floats:
         """1 - rss/tss, against the mean where the model has a constant, else against zero."""
         total = self.tss if self.has_constant else self.tss_origin

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian import column_centre
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
-from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded
-from fenchel.convex.problem import Problem, is_free
+from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded, is_free
+from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double
 from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign, Point, in_single

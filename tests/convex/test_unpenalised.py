@@ -97,6 +97,9 @@ def test_least_squares_bounds_hold_exactly(data, lam):
         for v in regression_points(X, y, s, intercept, lam):
             point = (v[: X.shape[1]], float(v[-1]) if intercept else 0.0)
             proof = p.certify(point)
+            if proof.kind == "estimate":  # which claims no bound
+                assert name == "condition 1e16"
+                continue
             assert proof.bound <= optimum * (1.0 + 1e-13), (name, intercept, proof, optimum)
             missing = min(missing, optimum - proof.bound)
         if lam == 0.0:  # whatever the point, a Newton step in the dual finds the bound
@@ -201,5 +204,6 @@ def test_a_given_dual_point_without_penalty():
     point = (v[:2], float(v[2]))
     assert p.certify(point).bound == 0.0
     assert p.certify(point, dual=np.clip(theta, -1.0, 1.0)).relative_gap <= 1e-9
-    wrong = np.clip(theta + 0.1, -1.0, 1.0)
-    assert p.certify(point, dual=wrong).bound == 0.0
+    wrong = np.clip(theta + 0.1, -1.0, 1.0)  # Φ*(sθ) = 0 by far no more, and charged
+    optimum = p.certify(point).value
+    assert p.certify(point, dual=wrong).bound < 0.5 * optimum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_every_form_gives_the_same(intercept, targets):
     X[:, 3] = 0.1
     blocks = as_blocks(X, Y, s)
     forms = [ridge(blocks, 0.5, intercept, form=f) for f in ("primal", "dual")]
-    forms.append(ridge(blocks, 0.5, intercept, form="newton-cg", tol=1e-15))
+    forms.append(ridge(blocks, 0.5, intercept, form="newton-cg", tol=2e-14))
     for other in forms[1:]:
         assert other.converged
         assert_allclose(other.w, forms[0].w, rtol=1e-5, atol=1e-8)
@@ -152,6 +153,10 @@ class Counted(Blocks):
         self.names, self.local, self.sparse = None, False, base.sparse
 
     local = sparse = None
+
+    @property
+    def column_sizes(self):
+        return self.base.column_sizes  # known since the values were checked
 
     def __iter__(self):
         raise AssertionError("rows were gathered")
@@ -243,8 +248,14 @@ def test_hazards(name, intercept, rows):
 def test_dependent_columns_at_every_penalty(alpha, gap):
     X, y, _ = table(40, 3, offset=0.0)
     X = np.column_stack([X, X[:, 0] + gap * X[:, 1], np.full(40, 0.1)])
-    model = Ridge(alpha).fit(X, y)
-    assert model.converged_ and np.isfinite(model.coef_).all()
+    # A column that is another plus 1e-9 of a third, rounded, is no exact combination: where the
+    # penalty does not hold it, its last bits explain some of y, and nothing is proved.
+    hidden = alpha < 1e-25 and gap > 0.0
+    with pytest.warns(NotCertified) if hidden else nullcontext():
+        model = Ridge(alpha).fit(X, y)
+    assert model.converged_ == (not hidden) and np.isfinite(model.coef_).all()
+    if hidden:
+        return
     assert model.coef_[4] == 0.0
     w, b = closed_form(X[:, :4], y, max(alpha, 1e-16))
     best = float(((y - X[:, :4] @ w - b) ** 2).sum() + alpha * (w @ w))

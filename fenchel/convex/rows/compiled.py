@@ -95,8 +95,9 @@ def gradient_rows(
 def dual_rows(
     m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
 ) -> None:
-    """r = s θ with θ = c l' centred; sums: Σ s l, Σ s l*(y - middle, θ), Σ s, Σ s l(y, 0) and
-    Σ s l(y, middle).
+    """r = s θ with θ = c l' centred; the sums of `statistics.dual_sums`: Σ s l, Σ s|l'|,
+    Σ s l*(y - middle, θ), Σ s|l*|, Σ s max(θ, 0), Σ s max(-θ, 0), Σ s|θ||y - middle|, and for the
+    floor Σ s, Σ s l(y, 0), Σ s l(y, middle).
 
     p: a, b, the shift of θ, the factor of its positive and of its negative part, c, middle.
     """
@@ -106,26 +107,39 @@ def dual_rows(
         carray(pointer(s_at, DOUBLE), m),
     )
     p, r = carray(pointer(p_at, DOUBLE), 7), carray(pointer(r_at, DOUBLE), m)
-    sums = carray(pointer(sums_at, DOUBLE), 5)
+    sums = carray(pointer(sums_at, DOUBLE), 10)
     a, b, shift, positive, negative, factor, middle = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
-    total = dual = mass = origin = constant_fit = 0.0
+    total = steep = dual = size = up = down = cross = mass = origin = constant_fit = 0.0
     for i in range(m):
-        t = slope(y[i], z[i], a, b) - shift
-        t = factor * (t * positive if t > 0.0 else t * negative)
         w = s[i]
+        slope_here = slope(y[i], z[i], a, b)
+        steep += w * abs(slope_here) if w > 0.0 else 0.0
+        t = slope_here - shift
+        t = factor * (t * positive if t > 0.0 else t * negative)
+        # A row of no weight counts nothing, even at infinity.
+        t = t if w > 0.0 else 0.0
         r[i] = w * t
         v, c = value(y[i], z[i], a, b), conjugate(y[i] - middle, t, a, b)
         v0, v1 = value(y[i], 0.0, a, b), value(y[i], middle, a, b)
         total += w * v if w > 0.0 else 0.0
         dual += w * c if w > 0.0 else 0.0
+        size += w * abs(c) if w > 0.0 else 0.0
+        up += w * t if t > 0.0 else 0.0
+        down -= w * t if t < 0.0 else 0.0
+        cross += abs(w * t * (y[i] - middle))
         mass += w
         origin += w * v0 if w > 0.0 else 0.0
         constant_fit += w * v1 if w > 0.0 else 0.0
     sums[0] += total
-    sums[1] += dual
-    sums[2] += mass
-    sums[3] += origin
-    sums[4] += constant_fit
+    sums[1] += steep
+    sums[2] += dual
+    sums[3] += size
+    sums[4] += up
+    sums[5] += down
+    sums[6] += cross
+    sums[7] += mass
+    sums[8] += origin
+    sums[9] += constant_fit
 
 
 def curvature_rows(

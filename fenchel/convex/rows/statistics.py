@@ -56,11 +56,9 @@ class ValueGradient(RowStatistic):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualSums(RowStatistic):
-    """A dual point and its sums: r = s θ, Σ s l(y, z), Σ s l*(y - middle, θ), the rounding floor.
+    """A dual point r = s θ and the sums of `dual_sums`: its value, its conjugate, and their sizes.
 
-    θ = scale · l'(y, z), centred by `imbalance` where b is free. The floor is what rounding means
-    here: EPS of the loss at the mean target, where the fit explains all, and less of that at zero;
-    16√EPS for a loss that grows like the residual itself.
+    θ = scale · l'(y, z), centred by `imbalance` where b is free.
     """
 
     loss: Loss
@@ -69,19 +67,19 @@ class DualSums(RowStatistic):
     scale: float = 1.0
 
     def __call__(self, y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        z = scores[0]
-        value, theta, _ = self.loss.evaluate(y, z)
-        return self.of_point(y, z, value, theta, s)
+        value, theta, _ = self.loss.evaluate(y, scores[0])
+        return self.of_point(y, scores[0], value, theta, theta, s)
 
     def of_point(
-        self, y: Array, z: Array, value: Array, theta: Array, s: Array | None
+        self, y: Array, z: Array, value: Array, slope: Array, theta: Array, s: Array | None
     ) -> tuple[Array, Totals]:
-        """The same for any θ of the domain in place of l'(y, z)."""
+        """The same for any θ of the domain in place of the slope l'(y, z)."""
         if self.imbalance is not None:
             theta = self.loss.center(y, theta, self.imbalance)
         if self.scale != 1.0:
             theta = self.scale * theta
-        return weighted(theta, s), dual_sums(self.loss, self.middle, y, z, value, theta, s)
+        sums = dual_sums(self.loss, self.middle, y, z, value, slope, theta, s)
+        return weighted(theta, s), sums
 
     def compiled(self) -> RowFunction | None:
         if not isinstance(self.loss, Scalar) or self.middle.ndim > 0:
@@ -100,13 +98,13 @@ class DualSums(RowStatistic):
         distance, tiny = isinstance(self.loss, Distance), _tiny(self.loss)
 
         def finish(sums: Floats) -> tuple[Any, ...]:
-            value, dual, mass, origin, constant = (float(part) for part in sums)
+            *own, cross, mass, origin, constant = (float(part) for part in sums)
             floor = EPS * EPS * mass
             if distance:
                 floor = tiny * (constant + EPS**0.5 * origin)
-            return value, dual, floor
+            return *own, cross if distance else 0.0, floor
 
-        return RowFunction(_loop("dual", self.loss).address, parameters, 1, 5, finish)
+        return RowFunction(_loop("dual", self.loss).address, parameters, 1, 10, finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +124,44 @@ class LossCurvature(RowCurvature):
 
 
 def dual_sums(
-    loss: Loss, middle: Floats, y: Array, z: Array, value: Array, theta: Array, s: Array | None
+    loss: Loss,
+    middle: Floats,
+    y: Array,
+    z: Array,
+    value: Array,
+    slope: Array,
+    theta: Array,
+    s: Array | None,
 ) -> Totals:
-    """Σ s l(y, z), Σ s l*(y - middle, θ) and the rounding floor of `DualSums`."""
+    """What a bound and its rounding errors are made of, for a dual point θ.
+
+    Σ s l(y, z); Σ s|l'(y, z)|; Σ s l*(y - middle, θ) and Σ s|l*|; Σ s max(θ, 0), Σ s max(-θ, 0);
+    Σ s|θ||y - middle|; and the rounding floor: EPS of the loss at the mean target, where the fit
+    explains all, and less of that at zero; 16√EPS for a loss that grows like the residual itself.
+    The sums of θ and of conjugates are made for each column.
+    """
     mass = float(z.shape[0]) if s is None else total(s)
     floor = EPS * EPS * mass
+    cross: Any = 0.0
+    size = abs(theta)
     if isinstance(loss, Distance):
         raw, nothing = weighted_sum(loss.value(y, 0.0 * z), s), like(middle, z) + 0.0 * z
         floor = _tiny(loss) * (weighted_sum(loss.value(y, nothing), s) + EPS**0.5 * raw)
         # Σ sθ = 0 allows any shift of y in l* = φ*(θ) + yθ, and this one saves the digits of a
         # target far from zero.
         y = y - like(middle, z)
-    return Totals(weighted_sum(value, s), weighted_sum(loss.conjugate(y, theta), s), floor)
+        cross = column_sums(size * abs(y), s)
+    dual = loss.conjugate(y, theta)
+    return Totals(
+        weighted_sum(value, s),
+        weighted_sum(abs(slope), s),
+        column_sums(dual, s),
+        column_sums(abs(dual), s),
+        column_sums(0.5 * (size + theta), s),
+        column_sums(0.5 * (size - theta), s),
+        cross,
+        floor,
+    )
 
 
 def _tiny(loss: Loss) -> float:
@@ -145,10 +169,12 @@ def _tiny(loss: Loss) -> float:
 
 
 def weighted(theta: Array, s: Array | None) -> Array:
-    """s θ, for a vector or for the columns of θ."""
+    """s θ, for a vector or for the columns of θ; nothing for a row of no weight, even at
+    infinity."""
     if s is None:
         return theta
-    return theta * (s if theta.ndim == 1 else s[:, None])
+    s = s if theta.ndim == 1 else s[:, None]
+    return array_namespace(theta).where(s > 0, theta, 0.0) * s
 
 
 def weighted_sum(values: Array, s: Array | None) -> Any:
@@ -159,6 +185,16 @@ def weighted_sum(values: Array, s: Array | None) -> Any:
         s = s if values.ndim == 1 else s[:, None]
         values = xp.where(s > 0, values, 0.0) * s
     return total(values)
+
+
+def column_sums(values: Array, s: Array | None) -> Any:
+    """`weighted_sum` of a vector, or of each column of a matrix."""
+    if values.ndim == 1:
+        return weighted_sum(values, s)
+    xp = array_namespace(values)
+    if s is not None:
+        values = xp.where(s[:, None] > 0, values, 0.0) * s[:, None]
+    return xp.sum(values, axis=0, dtype=xp.float64)
 
 
 def total(values: Array) -> Any:

@@ -196,9 +196,8 @@ def product_rows(
 
 
 @njit(**SUMS)
-def finite(
+def column_sizes(
     table: int,
-    values: NDArray[Any],
     ldx: int,
     n: int,
     d: int,
@@ -207,15 +206,19 @@ def finite(
     last: int,
     found: NDArray[Any],
 ) -> None:
-    """found[p] = Σ 0·x over part p: 0 where all values are finite, NaN where one is not."""
-    X = carray(pointer(table, values), n * ldx)
+    """found[p, j] = max |x_j| over part p; NaN for all columns where a value is no number."""
+    X = carray(pointer(table, found), n * ldx)
     for p in range(first, last):
-        total = 0.0 * values[0]
+        top = found[p]
+        total = 0 * found[p, 0]
         for i in range(p * part, min(n, (p + 1) * part)):
             x = X[i * ldx : i * ldx + d]
             for j in range(d):
-                total += 0 * x[j]
-        found[p] = total
+                size = abs(x[j])
+                top[j] = size if size > top[j] else top[j]
+                total += 0 * x[j]  # NaN once a value is none
+        for j in range(d):
+            top[j] += total
 
 
 @njit(**SUMS)

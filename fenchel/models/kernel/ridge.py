@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certificate import Certificate, Kind, warn_outside
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
@@ -228,7 +228,7 @@ def _least(rows: KernelRows, found: RidgeRows, columns: Numbers) -> tuple[Floats
         table = InMemory(Block(0, K, np.ascontiguousarray(found.y[:, k]), found.s), None)
         solved = least_squares(table, False)
         parts.append(solved.coef)
-        certificates.append(squares_certificate(solved))
+        certificates.append(squares_certificate(table, solved, False))
     return np.stack(parts, axis=1), reduce(Certificate.__add__, certificates)
 
 
@@ -268,7 +268,8 @@ class Proof:
             left = found.y[:, columns] - self.design.product(c[:, columns])
             value = float(np.sum(found.s[:, None] * left**2))
             bound = min(least.bound, value)
-            parts.append(Certificate(value, bound, "duality", floor=least.floor))
+            kind: Kind = "estimate" if least.kind == "estimate" else "duality"
+            parts.append(Certificate(value, bound, kind, floor=least.floor))
         return reduce(Certificate.__add__, parts)
 
     def _stationary(self, c: Floats) -> Certificate:

@@ -23,10 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.float_sums import Evidence, evidence_of
 from fenchel.convex.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
+from fenchel.convex.rows.statistics import dual_sums
 from fenchel.data.arrays import Array
+from fenchel.data.blocks import Totals
 from fenchel.data.design import Point
 from fenchel.data.kernel_design import KernelExpansion
 from fenchel.solve.decomposition.compiled import pair_steps, single_steps
@@ -44,7 +47,6 @@ from fenchel.solve.needs import (
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,10 @@ class BlockSMO(Solver):
             return True
         rise, fall = box.slopes(beta, F)
         f = F + box.y - box.ridge * beta
-        proof = self._certificate(problem, box, beta, f, box.level(rise, fall), violation)
-        return proof.relative_gap <= 0.5 * self.goal
+        b = box.level(rise, fall)
+        if isinstance(problem, OneClass):
+            return problem.at(beta, f, -b).relative_gap <= 0.5 * self.goal
+        return self._seen(problem, box, beta, f, b).is_closed(problem.penalty, 0.5 * self.goal)
 
     def _work(
         self,
@@ -235,31 +239,31 @@ class BlockSMO(Solver):
     ) -> Certificate:
         """Value, bound and residual at β and b, from f = Kβ alone: no pass over the rows.
 
-        P = Σ s l(y, f + b) + λ β'f/2 ≥ D = -Σ s l*(y, θ) - λ β'f/2 - |λ Σβ| (|b| + |b - ȳ|) · 2
-        but for rounding, which the bound pays.
+        P = Σ s l(y, f + b) + λ β'f/2 ≥ D = -Σ s l*(y, θ) - λ β'f/2 but for rounding, and for what
+        it left of Σβ = 0, which value and bound pay.
         """
         residual = violation if self.measure == "kkt" or not self.convex else None
         if isinstance(problem, OneClass):
             found = replace(problem.at(beta, f, -b), residual=residual)
             return found if self.convex else unproved(found)
-        loss, design, penalty = problem.loss, problem.design, problem.penalty
-        assert isinstance(design, KernelExpansion)
-        assert isinstance(penalty, L2)
-        theta, z = box.dual_point(problem, beta), f + b
-        sums = problem.tally()(box.y, z, loss.value(box.y, z), theta, design.sides[1])
-        risk, dual, floor = (float(part) / design.weight for part in sums)
-        half = 0.5 * penalty.lam * float(beta @ f)
+        seen = self._seen(problem, box, beta, f, b)
         if not self.convex:
-            return unproved(Certificate(risk + half, -math.inf, residual=residual))
-        # What rounding left of Σβ = 0, charged for an intercept twice as large.
-        size = 2.0 * (abs(b) + abs(b - float(problem.middle))) if box.free else 0.0
-        stray = abs(penalty.lam * float(beta.sum())) * size
-        # Entries of K and their sums are off by some eps max K each: that much of β'Kβ, and of the
-        # losses at f, is not known. It counts where K is far from what its differences are, as
-        # with inner products of rows far from zero.
-        stray += penalty.lam * ROUNDING * box.top * float(np.abs(beta).sum()) ** 2
-        bound = max(0.0, -dual - half - stray)  # no loss and no penalty is below zero
-        return Certificate(risk + half, bound, "duality", floor=floor, residual=residual)
+            return unproved(Certificate(seen.value.value, -math.inf, residual=residual))
+        return replace(seen.certificate(problem.penalty), residual=residual)
+
+    def _seen(self, problem: Problem, box: DualBox, beta: Floats, f: Floats, b: float) -> Evidence:
+        """Value and dual point at β and b, from f = Kβ."""
+        loss, design, z = problem.loss, problem.design, f + b
+        assert isinstance(design, KernelExpansion)
+        assert isinstance(problem.penalty, L2)
+        theta, s = box.dual_point(problem, beta), design.sides[1]
+        value, slope = loss.value(box.y, z), loss.gradient(box.y, z)
+        sums = dual_sums(loss, problem.middle, box.y, z, value, slope, theta, s)
+        pulled = theta if s is None else s * theta
+        off = loss.imbalance(box.y, theta, s) if box.free else None
+        found, square = Totals(pulled, pulled.sum(), *sums), float(beta @ f)
+        squares = square, problem.penalty.square**2 * square  # v = -λβ
+        return evidence_of(problem, (beta, b), found, off, squares)
 
 
 def unproved(found: Certificate) -> Certificate:

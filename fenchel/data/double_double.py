@@ -53,7 +53,7 @@ def _halves(a: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, slots=True)
-class Twofold:
+class DoubleDouble:
     """The unevaluated sum hi + lo with |lo| ≤ ulp(hi)/2: 106 bits.
 
     Reference: Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks
@@ -64,27 +64,27 @@ class Twofold:
     lo: Array
 
     @classmethod
-    def of(cls, x: Array) -> Twofold:
+    def of(cls, x: Array) -> DoubleDouble:
         return cls(x, x * 0.0)
 
-    def __add__(self, other: Twofold) -> Twofold:
+    def __add__(self, other: DoubleDouble) -> DoubleDouble:
         s, e = two_sum(self.hi, other.hi)
         t, f = two_sum(self.lo, other.lo)
         s, e = fast_two_sum(s, e + t)
-        return Twofold(*fast_two_sum(s, e + f))
+        return DoubleDouble(*fast_two_sum(s, e + f))
 
-    def __neg__(self) -> Twofold:
-        return Twofold(-self.hi, -self.lo)
+    def __neg__(self) -> DoubleDouble:
+        return DoubleDouble(-self.hi, -self.lo)
 
-    def plus(self, x: Array) -> Twofold:
+    def plus(self, x: Array) -> DoubleDouble:
         """hi + lo + x for x of the working precision."""
         s, e = two_sum(self.hi, x)
-        return Twofold(*fast_two_sum(s, e + self.lo))
+        return DoubleDouble(*fast_two_sum(s, e + self.lo))
 
-    def times(self, x: Array) -> Twofold:
+    def times(self, x: Array) -> DoubleDouble:
         """(hi + lo) x for x of the working precision."""
         p, e = two_product(self.hi, x)
-        return Twofold(*fast_two_sum(p, e + self.lo * x))
+        return DoubleDouble(*fast_two_sum(p, e + self.lo * x))
 
 
 def power_above(x: Array) -> Array:
@@ -111,7 +111,7 @@ def slices(X: Array, bits: int) -> Iterator[Array]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
+class OzakiMatrix:
     """A matrix X (m, d) cut so that its products with vectors come out in twice the precision.
 
     X diag(1/scale) = X₁ + X₂ + …, slices of b bits with 2b + log₂ max(m, d) ≤ 53: every sum of
@@ -127,7 +127,7 @@ class Sliced:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, X: Array) -> Sliced:
+    def of(cls, X: Array) -> OzakiMatrix:
         """The slices of a float64 matrix: dense, CSR or torch."""
         m, d = (int(k) for k in X.shape)
         bits = (53 - max(m, d, 2).bit_length()) // 2
@@ -143,21 +143,21 @@ class Sliced:
         scale = like(power_above(xp.max(xp.abs(X), axis=0)), X)
         return cls(tuple(slices(X / scale, bits)), scale, bits, (m, d))
 
-    def forward(self, w: Twofold) -> Twofold:
+    def forward(self, w: DoubleDouble) -> DoubleDouble:
         """X w for w (d, K)."""
         scale = self.scale[:, None]
-        return self._sum(self.parts, Twofold(w.hi * scale, w.lo * scale), self.shape[0])
+        return self._sum(self.parts, DoubleDouble(w.hi * scale, w.lo * scale), self.shape[0])
 
-    def adjoint(self, r: Twofold) -> Twofold:
+    def adjoint(self, r: DoubleDouble) -> DoubleDouble:
         """X' r for r (m, K)."""
         scale = self.scale[:, None]
         out = self._sum(tuple(part.T for part in self.parts), r, self.shape[1])
-        return Twofold(out.hi * scale, out.lo * scale)
+        return DoubleDouble(out.hi * scale, out.lo * scale)
 
-    def _sum(self, parts: tuple[Array, ...], right: Twofold, rows: int) -> Twofold:
+    def _sum(self, parts: tuple[Array, ...], right: DoubleDouble, rows: int) -> DoubleDouble:
         xp = array_namespace(right.hi)
         K = right.hi.shape[1]
-        total = Twofold.of(xp.zeros((rows, K), dtype=right.hi.dtype, device=right.hi.device))
+        total = DoubleDouble.of(xp.zeros((rows, K), dtype=right.hi.dtype, device=right.hi.device))
         if not parts:
             return total
         top = like(power_above(xp.max(xp.abs(right.hi), axis=0)), right.hi)
@@ -168,4 +168,4 @@ class Sliced:
             out = part @ stack
             for q in range(len(cut)):
                 total = total.plus(out[:, q * K : (q + 1) * K])
-        return Twofold(total.hi * top, total.lo * top)
+        return DoubleDouble(total.hi * top, total.lo * top)

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fenchel.solve.twofold import Sliced, Twofold, slices, two_product, two_sum
+from fenchel.data.double_double import DoubleDouble, OzakiMatrix, slices, two_product, two_sum
 
 numbers = st.floats(-1e100, 1e100).filter(lambda x: x == 0.0 or abs(x) > 1e-100)
 
 
-def exactly(x: Twofold, i: int, k: int) -> Fraction:
+def exactly(x: DoubleDouble, i: int, k: int) -> Fraction:
     return Fraction(float(x.hi[i, k])) + Fraction(float(x.lo[i, k]))
 
 
@@ -27,12 +27,12 @@ def test_sums_and_products_lose_nothing(a, b):
 
 @given(numbers, numbers, numbers)
 def test_pairs_keep_106_bits(a, b, c):
-    x = Twofold(*two_sum(a, b))
+    x = DoubleDouble(*two_sum(a, b))
     y = x.plus(c)
     exact = Fraction(a) + Fraction(b) + Fraction(c)
     size = abs(Fraction(a)) + abs(Fraction(b)) + abs(Fraction(c))
     assert abs(Fraction(y.hi) + Fraction(y.lo) - exact) <= size * Fraction(2) ** -104
-    both = x + Twofold(*two_sum(c, a))
+    both = x + DoubleDouble(*two_sum(c, a))
     exact = 2 * Fraction(a) + Fraction(b) + Fraction(c)
     size += abs(Fraction(a))
     assert abs(Fraction(both.hi) + Fraction(both.lo) - exact) <= size * Fraction(2) ** -103
@@ -59,14 +59,14 @@ def test_products_to_a_hundred_bits(kind):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(37, 5)) * 10.0 ** rng.integers(-4, 4, (37, 5)) * [1, 1e40, 1e-40, 1, 1]
     X[rng.random(X.shape) < 0.3] = 0.0
-    w = Twofold(rng.normal(size=(5, 2)) * [1, 1e10], rng.normal(size=(5, 2)) * 1e-17)
+    w = DoubleDouble(rng.normal(size=(5, 2)) * [1, 1e10], rng.normal(size=(5, 2)) * 1e-17)
     matrix, right = X, w
     if kind == "sparse":
         matrix = sp.csr_array(X)
     if kind == "torch":
         torch = pytest.importorskip("torch")
-        matrix, right = torch.tensor(X), Twofold(torch.tensor(w.hi), torch.tensor(w.lo))
-    cut = Sliced.of(matrix)
+        matrix, right = torch.tensor(X), DoubleDouble(torch.tensor(w.hi), torch.tensor(w.lo))
+    cut = OzakiMatrix.of(matrix)
     z = cut.forward(right)
     g = cut.adjoint(z)
     A = [[Fraction(v) for v in row] for row in X.tolist()]
@@ -84,6 +84,8 @@ def test_products_to_a_hundred_bits(kind):
 
 
 def test_no_rows_give_zero():
-    cut = Sliced.of(np.zeros((0, 3)))
-    assert cut.forward(Twofold.of(np.ones((3, 2)))).hi.shape == (0, 2)
-    np.testing.assert_array_equal(cut.adjoint(Twofold.of(np.ones((0, 2)))).hi, np.zeros((3, 2)))
+    cut = OzakiMatrix.of(np.zeros((0, 3)))
+    assert cut.forward(DoubleDouble.of(np.ones((3, 2)))).hi.shape == (0, 2)
+    np.testing.assert_array_equal(
+        cut.adjoint(DoubleDouble.of(np.ones((0, 2)))).hi, np.zeros((3, 2))
+    )
