@@ -141,7 +141,6 @@ def _add_piece(P: Floats, n: int, height: float, sums: Floats, worst: Floats) ->
     sums[1] += height * (area * ox + mx)
     sums[2] += height * (area * oy + my)
     sums[3] += energy
-    sums[4] = max(sums[4], height)
     if energy > worst[0]:
         worst[0], far = energy, -1.0
         for v in range(n):
@@ -152,7 +151,7 @@ def _add_piece(P: Floats, n: int, height: float, sums: Floats, worst: Floats) ->
 
 @njit(**_settings)
 def _add_columns(
-    P: Floats, n: int, cx: float, across: Floats, heights: Floats,
+    P: Floats, n: int, cx: float, across: Floats, heights: Floats, highest: Floats,
     low: Floats, up: Floats, sums: Floats, worst: Floats,
 ) -> None:  # fmt: skip
     """A polygon within one row of pixels, pixel by pixel; P is written to."""
@@ -170,6 +169,7 @@ def _add_columns(
         else:
             for v in range(n):
                 low[v, 0], low[v, 1] = P[v, 0], P[v, 1]
+        sums[4] = max(sums[4], highest[c])
         if below > 2 and heights[c] > 0.0:
             _add_piece(low, below, heights[c], sums, worst)
         n = above
@@ -181,12 +181,12 @@ def _add_columns(
 @njit(**_settings)
 def _add_run(
     first: int, last: int, cx: float, low: float, high: float, across: Floats, heights: Floats,
-    sums: Floats, worst: Floats,
+    highest: Floats, sums: Floats, worst: Floats,
 ) -> None:  # fmt: skip
     """Whole pixels of one row."""
     tall, y = high - low, 0.5 * (low + high)
     for c in range(first, last):
-        height = heights[c]
+        height, sums[4] = heights[c], max(sums[4], highest[c])
         if not height > 0.0:
             continue
         left, right = across[c] - cx, across[c + 1] - cx
@@ -197,7 +197,6 @@ def _add_run(
         sums[1] += mass * x
         sums[2] += mass * y
         sums[3] += energy
-        sums[4] = max(sums[4], height)
         if energy > worst[0]:
             worst[0] = energy
             worst[1] = left if x < 0.0 else right
@@ -235,13 +234,15 @@ def _whole_columns(
 @njit(**_settings)
 def pixel_moments(
     vertices: Floats, starts: Integers, C: Floats, first: int, last: int,
-    across: Floats, up_to: Floats, image: Floats, room: int, sums: Floats, worst: Floats,
+    across: Floats, up_to: Floats, image: Floats, around: Floats, room: int,
+    sums: Floats, worst: Floats,
 ) -> None:  # fmt: skip
     """Integrals over cells first … last of a density that is constant on each pixel.
 
-    across, up_to: the lines between columns and rows; sums (k, 5): ∫ 1, x, y, x² + y² from the
-    centre, and the highest pixel; worst (k, 3): the largest energy of a pixel's part, and the place
-    in it that is farthest from the centre.
+    across, up_to: the lines between columns and rows; around: the highest of each pixel and those
+    next to it; sums (k, 5): ∫ 1, x, y, x² + y² from the centre, and the highest around; worst
+    (k, 3): the largest energy of a pixel's part, and the place in it that is farthest from the
+    centre.
     """
     rows = image.shape[0]
     P, Q, low, up = (
@@ -274,15 +275,19 @@ def pixel_moments(
                 a, b = _whole_columns(Q, below, cx, up_to[r] - cy, up_to[r + 1] - cy, across)
                 if a < b:
                     bottom, top = up_to[r] - cy, up_to[r + 1] - cy
-                    _add_run(a, b, cx, bottom, top, across, image[r], sums[i], worst[i])
+                    _add_run(a, b, cx, bottom, top, across, image[r], around[r], sums[i], worst[i])
                     m, rest = _cut(Q, below, 0, across[a] - cx, left, right)
                     if m > 2:
-                        _add_columns(left, m, cx, across, image[r], low, up, sums[i], worst[i])
+                        _add_columns(
+                            left, m, cx, across, image[r], around[r], low, up, sums[i], worst[i]
+                        )
                     for v in range(rest):
                         Q[v, 0], Q[v, 1] = right[v, 0], right[v, 1]
                     _, below = _cut(Q, rest, 0, across[b] - cx, left, right)
                     for v in range(below):
                         Q[v, 0], Q[v, 1] = right[v, 0], right[v, 1]
                 if below > 2:
-                    _add_columns(Q, below, cx, across, image[r], low, up, sums[i], worst[i])
+                    _add_columns(
+                        Q, below, cx, across, image[r], around[r], low, up, sums[i], worst[i]
+                    )
             r += 1

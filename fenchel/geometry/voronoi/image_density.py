@@ -81,6 +81,13 @@ class ImageDensity(PlaneDensity):
         h, w = self.heights.shape
         return np.linspace(low[0], high[0], w + 1), np.linspace(low[1], high[1], h + 1)
 
+    @cached_property
+    def _around(self) -> Floats:
+        """The highest of each pixel and those next to it: where rounding may take mass from."""
+        from scipy.ndimage import maximum_filter
+
+        return np.asarray(maximum_filter(self.heights, 3, mode="nearest"))
+
     def moments(self, cells: Cells, accuracy: float) -> CellMoments:
         from fenchel.geometry.voronoi.compiled import pixel_moments
 
@@ -92,14 +99,17 @@ class ImageDensity(PlaneDensity):
             last = min(first + RANGE, k)
             pixel_moments(
                 cells.vertices, cells.starts, cells.centers, first, last, *self._lines,
-                self.heights, room, sums, worst,
+                self.heights, self._around, room, sums, worst,
             )  # fmt: skip
 
         for _ in ordered(work, range(0, k, RANGE), thread_count()):
             pass
-        mass = sums[:, 0]
-        around = np.bincount(cells.owners, cells.lengths, k)
-        errors = ROUNDING * (mass + around * sums[:, 4])[:, None] * cells.reach[:, None] ** range(3)
+        mass, reach = sums[:, 0], cells.reach
+        edge = np.bincount(cells.owners, cells.lengths, k) * sums[:, 4]
+        gone = cells.counts == 0  # a sliver may be lost, along the longest line of the domain
+        edge[gone] = 2.0 * self.heights.max()
+        reach = np.where(gone, 1.0 + np.hypot(*cells.centers.T), reach)
+        errors = ROUNDING * (mass + edge)[:, None] * reach[:, None] ** range(3)
         return CellMoments(cells, mass, sums[:, 1:3], sums[:, 3], errors, worst[:, 1:])
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:

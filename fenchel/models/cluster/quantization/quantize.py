@@ -23,8 +23,8 @@ from fenchel.models.cluster.quantization.distortion import CellsAt, DensityDisto
 from fenchel.solve.minimise import minimise
 
 Floats = NDArray[np.float64]
-# What the error of the integrals may add to the residual, over tol; at the end a hundredth of it.
-ACCURACY, SHARP = 0.25, 0.01
+# What the error of the integrals may add to the residual, over tol; at the end a fiftieth of it.
+ACCURACY, SHARP = 0.25, 0.02
 
 
 @dataclass(frozen=True, eq=False)
