@@ -85,15 +85,15 @@ def counted(
         )
     if shown > 1:
         names = [*called[:MOST], *["others"] * (shown > MOST)]
-        yield _legend(names, inks, what)
+        yield legend(names, inks, what)
 
 
-def _legend(names: list[str], inks: list[str], what: str) -> Any:
+def legend(names: list[str], inks: list[str], what: str) -> Any:
     """Names and colours of the groups, by marks that are not seen."""
     color = alt.Color(
         "c:N",
         title=what,
         scale=alt.Scale(domain=names, range=inks),
-        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0),
+        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0, columns=3),
     )
     return alt.Chart(records(c=names)).mark_point(filled=True, opacity=0.0).encode(color=color)
