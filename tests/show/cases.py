@@ -72,7 +72,7 @@ CORRELATION = np.corrcoef(
 MEAN = Estimate(0.9, 0.85, 0.93, level=0.95, method="a method")
 
 BOX = (-9.0, 9.0, -9.0, 9.0)
-PATHS = [np.stack([X, Z], axis=1)[: 8 + t] * 2.0**-t for t in range(7)]
+PATHS = [np.stack([X, Z], axis=1)[: 4 + t] * 2.0**-t for t in range(7)]
 CELLS = [voronoi_cells(C, BOX) for C in PATHS]
 FINE = rng.random((230, 2))
 MANY_CENTRES = 1e9 * rng.random((3000, 2))
@@ -204,11 +204,12 @@ CASES: dict[str, Callable[..., Any]] = {
     "cluster_classes of many": lambda **w: show.cluster_classes(
         rng.integers(40, size=999), rng.integers(30, size=999), class_labels=[EVIL] * 30, **w
     ),
-    "choice_of_k": lambda **w: show.choice_of_k(CHOICE),
+    "choice_of_k": lambda **w: show.choice_of_k(CHOICE, **w),
     "choice_of_k of many numbers": lambda **w: show.choice_of_k(
         ChoiceOfK(
             tuple(range(1, 400)), "gap", {"gap": np.full(399, 1e9)}, {}, None, 1, {}, 9, False
-        )
+        ),
+        **w,
     ),
     "dendrogram": lambda **w: show.dendrogram(
         [0, 1, 2], [9.0, 3.0, 4.0, 1.0, 1.0, 2.0, 0.0], [9, 5, 4, 2, 3, 1, 3], cut=3, **w
@@ -218,7 +219,7 @@ CASES: dict[str, Callable[..., Any]] = {
     ),
     "dendrogram of one cluster": lambda **w: show.dendrogram([], [0.0], [3.0], cut=1, **w),
     "mixture_ellipses": lambda **w: show.mixture_ellipses(
-        np.stack([X, Z], axis=1)[:80],
+        np.stack([X, Z], axis=1)[:30],
         [0.2, 0.8],
         [[-1.0, 0.0], [1.0, 1.0]],
         [np.eye(2), [[1.0, 0.9], [0.9, 1.0]]],

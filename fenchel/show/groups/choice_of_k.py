@@ -1,4 +1,4 @@
-"""How many clusters: the criteria side by side, with the number that each would choose."""
+"""How many clusters: the criteria one below the other, with the number that each would choose."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.choice import COLUMNS, ChoiceOfK, Method
-from fenchel.show.frame import SMALL
-from fenchel.show.inline import rounded, table
+from fenchel.show.frame import Width, framed
+from fenchel.show.inline import records, rounded, significant, table
 from fenchel.show.theme import BLUE, GREY, ORANGE
-from fenchel.show.words import LONGEST, capital, lines, plain
+from fenchel.show.words import capital, number
 
+COUNTS = 60  # numbers that are drawn, evenly spaced among more
+BAND = 96  # pixels of a criterion
+LOW, HIGH, HEAD = 0.1, 0.7, 0.86  # of a band: where values begin and end, and where its words stand
 SHORT: dict[Method, str] = {
     "likelihood": "log-likelihood",
     "bic": "BIC",
@@ -20,29 +23,23 @@ SHORT: dict[Method, str] = {
     "silhouette": "silhouette",
     "gap": "gap",
 }
-NUMBERS = "format(datum.value, abs(datum.value) >= 1e4 ? '.3~s' : '.4~g')"
-EXTENT = 40  # pixels of the numbers of an axis
-COUNTS = 60  # numbers that are drawn, evenly spaced among more
 
 
 def choice_of_k(
     found: ChoiceOfK,
     *,
     title: str | None = None,
-    across: int = 2,
-    width: int = 200,
-    height: int = 130,
-) -> alt.FacetChart:
-    """What each number of clusters is worth by every criterion, a panel a criterion.
+    width: Width = 420,
+    height: int | None = None,
+) -> alt.LayerChart:
+    """What each number of clusters is worth by every criterion, each on a scale of its own.
 
     Parameters
     ----------
     found : ChoiceOfK
         Of `fenchel.choose_k`; `also` asks it for further criteria.
-    across : int
-        Panels in a row of the picture.
-    width, height : int
-        Of one of them.
+    height : int, optional
+        By default 96 for each of several criteria.
 
     Examples
     --------
@@ -54,116 +51,120 @@ def choice_of_k(
     'By the BIC: 2 clusters'
     """
     order = [found.method, *(name for name in found.values if name != found.method)]
-    parts = [_panel(i, found, name) for i, name in enumerate(order)]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in "pkvabch"}
+    bands = [_Band(len(order) - 1 - i, found, name) for i, name in enumerate(order)]
     k = np.asarray(found.counts)
     marks = k if len(k) <= 12 else k[np.linspace(0, len(k) - 1, 7).round().astype(int)]
     x: dict[str, Any] = {
         "title": "clusters",
         "scale": alt.Scale(domain=[float(k[0]) - 0.3, float(k[-1]) + 0.3], nice=False),
-        "axis": alt.Axis(values=marks.tolist(), format="d", grid=False, title=None),
+        "axis": alt.Axis(values=marks.tolist(), format="d", grid=True, title="clusters"),
     }
     y: dict[str, Any] = {
         "title": "value",
-        "scale": alt.Scale(zero=False, nice=True),
-        # Of one width, so that the panels stand in line.
-        "axis": alt.Axis(
-            tickCount=4, title=None, labelExpr=NUMBERS, minExtent=EXTENT, maxExtent=EXTENT
+        "scale": alt.Scale(domain=[0.0, float(len(order))], nice=False),
+        # Room for the ends of the scales, which are marks.
+        "axis": alt.Axis(title=None, labels=False, grid=False, minExtent=46),
+    }
+    layers = [_floors(bands, y), *_lines(bands, x, y), *_words(bands, y)]
+    return framed(
+        layers,
+        title=title or found.caption().rstrip("."),
+        notes=_notes(found, order),
+        width=width,
+        height=height or (BAND * len(order) if len(order) > 1 else 2 * BAND),
+    )
+
+
+class _Band:
+    """A criterion between the heights `floor` and `floor` + 1."""
+
+    def __init__(self, floor: int, found: ChoiceOfK, name: Method) -> None:
+        values = np.asarray(found.values[name], np.float64)
+        n, self.floor = len(values), floor
+        error = np.asarray(found.errors.get(name, np.zeros(n)), np.float64)
+        chosen = np.asarray(found.counts) == found.choices.get(name, 0)
+        kept = np.arange(n)
+        if n > COUNTS:
+            even = np.linspace(0, n - 1, COUNTS).round().astype(int)
+            kept = np.union1d(even, np.flatnonzero(chosen))
+        kept = kept[np.isfinite(values[kept])]
+        self.counts = np.asarray(found.counts)[kept]
+        self.values, self.error, self.chosen = values[kept], error[kept], chosen[kept]
+        ends = np.concatenate([self.values - self.error, self.values + self.error])
+        self.low, self.high = float(ends.min(initial=np.inf)), float(ends.max(initial=-np.inf))
+        better = "more" if COLUMNS[name][1] else "less"
+        picked = found.choices.get(name, "none")
+        self.head = f"{capital(SHORT[name])}: {picked} ({better} is better)"
+
+    def at(self, values: Any) -> Any:
+        """Heights of values."""
+        span = self.high - self.low
+        share = (values - self.low) / span if span > 0.0 else np.full(np.shape(values), 0.5)
+        return rounded(self.floor + LOW + (HIGH - LOW) * share, 1.0)
+
+    def columns(self) -> dict[str, Any]:
+        """Its floor p, numbers k, heights y, values v, ends a and b of errors, whether chosen c."""
+        return {
+            "p": np.full(len(self.counts), self.floor),
+            "k": self.counts,
+            "y": self.at(self.values),
+            "v": significant(self.values, 5),
+            "a": self.at(self.values - self.error),
+            "b": self.at(self.values + self.error),
+            "c": self.chosen.astype(int),
+        }
+
+
+def _lines(bands: list[_Band], x: Any, y: Any) -> list[Any]:
+    """Errors, a line for each criterion, its points and a ring around the chosen one."""
+    parts = [band.columns() for band in bands]
+    data = table(**{name: np.concatenate([part[name] for part in parts]) for name in "pkyvabc"})
+    base = alt.Chart(data).encode(x=alt.X("k:Q", **x))
+    value = base.encode(y=alt.Y("y:Q", **y))
+    bars = base.transform_filter("datum.a < datum.b").mark_rule(color=GREY, strokeWidth=1.4)
+    return [
+        bars.encode(y=alt.Y("a:Q", **y), y2=alt.Y2("b:Q", title="value")),
+        value.mark_line(color=BLUE, strokeWidth=1.6).encode(detail="p:N"),
+        value.mark_point(color=BLUE, filled=True, size=30, opacity=1.0).encode(
+            tooltip=[
+                alt.Tooltip("k:Q", title="clusters"),
+                alt.Tooltip("v:Q", title="value", format=".5~g"),
+            ]
         ),
-    }
-    base = alt.Chart().encode(x=alt.X("k:Q", **x))
-    value = base.encode(y=alt.Y("v:Q", **y))
-    tooltip = [
-        alt.Tooltip("k:Q", title="clusters"),
-        alt.Tooltip("v:Q", title="value", format=".5~g"),
+        value.transform_filter("datum.c == 1").mark_point(
+            color=ORANGE, size=150, strokeWidth=2.2, opacity=1.0
+        ),
     ]
-    bars = (
-        base.transform_filter("isValid(datum.a)")
-        .mark_rule(color=GREY, strokeWidth=1.4, aria=False)
-        .encode(y=alt.Y("a:Q", **y), y2=alt.Y2("b:Q", title="value"))
-    )
-    line = value.transform_filter("isValid(datum.v)").mark_line(
-        color=BLUE, strokeWidth=1.6, aria=False
-    )
-    points = value.transform_filter("isValid(datum.v)").mark_point(
-        color=BLUE, filled=True, size=30, opacity=1.0
-    )
-    ring = value.transform_filter("datum.c == 1").mark_point(
-        color=ORANGE, size=150, strokeWidth=2.2, opacity=1.0, aria=False
-    )
-    heads = ", ".join(f"'{head}'" for head in _heads(found, order))
-    # A mark and no header: headers stand higher where the labels of an axis reach farther up.
-    head = (
-        alt.Chart()
-        .transform_filter("datum.h == 1")
-        .transform_calculate(s=f"[{heads}][datum.p]")
-        .mark_text(align="left", baseline="bottom", fontWeight=600, dy=-8, aria=False)
-        .encode(x=alt.value(0), y=alt.value(0), text="s:N")
-    )
-    layers = alt.layer(bars, line, points.encode(tooltip=tooltip), ring, head)
-    chart = (
-        layers.properties(width=width, height=height)
-        .facet(
-            facet=alt.Facet(
-                "p:O",
-                title=None,
-                header=alt.Header(labelExpr="''", labelFontSize=1, labelPadding=0),
-            ),
-            columns=across,
-            data=table(**columns),
-            bounds="flush",
-            spacing={"row": 52, "column": EXTENT + 24},
-        )
-        .resolve_scale(y="independent")
-        .resolve_axis(x="independent", y="independent")
-    )
-    said = plain(title or found.caption().rstrip("."), LONGEST)
-    notes = _notes(found, order)
-    room = min(across, len(order)) * (width + EXTENT + 24)
-    return chart.properties(
-        title=alt.TitleParams(text=said, subtitle=lines(notes, room / SMALL)),
-        description=". ".join([said.rstrip("."), *(note.rstrip(".") for note in notes)]),
-    )
 
 
-def _panel(place: int, found: ChoiceOfK, name: Method) -> dict[str, Any]:
-    """Columns of a criterion: panel p, number k, value v, ends a and b, whether chosen c and the
-    first h."""
-    values = np.asarray(found.values[name], np.float64)
-    n = len(values)
-    error = np.asarray(found.errors.get(name, np.full(n, np.nan)), np.float64)
-    chosen = np.asarray(found.counts) == found.choices.get(name, 0)
-    kept = np.arange(n)
-    if n > COUNTS:
-        kept = np.union1d(np.linspace(0, n - 1, COUNTS).round().astype(int), np.flatnonzero(chosen))
-    seen = values[np.isfinite(values)]
-    span = float(np.ptp(seen)) if seen.size else 1.0
-    return {
-        "p": np.full(len(kept), place),
-        "k": np.asarray(found.counts)[kept],
-        "v": rounded(values[kept], span),
-        "a": rounded((values - error)[kept], span),
-        "b": rounded((values + error)[kept], span),
-        "c": chosen[kept].astype(int),
-        "h": (np.arange(len(kept)) == 0).astype(int),
-    }
+def _floors(bands: list[_Band], y: Any) -> Any:
+    rule = alt.Chart(table(y=[band.floor for band in bands])).mark_rule(color=GREY, opacity=0.35)
+    return rule.encode(y=alt.Y("y:Q", **y))
 
 
-def _heads(found: ChoiceOfK, order: list[Method]) -> list[str]:
-    said = {name: str(found.choices.get(name, "none")) for name in order}
-    return [f"{capital(SHORT[name])}: {said[name]}" for name in order]
+def _words(bands: list[_Band], y: Any) -> list[Any]:
+    """The name of each criterion above it, and the ends of its scale beside it."""
+    rows: list[tuple[int, float, str]] = []
+    for band in bands:
+        rows.append((1, band.floor + HEAD, band.head))
+        if len(band.values):
+            rows.append((0, band.floor + HIGH, number(band.high)))
+        if band.high > band.low:
+            rows.append((0, band.floor + LOW, number(band.low)))
+    base = alt.Chart(records(**dict(zip("kys", zip(*rows, strict=True), strict=True)))).encode(
+        y=alt.Y("y:Q", **y), text="s:N"
+    )
+    ends: Any = {"style": "quiet", "align": "right", "baseline": "middle", "dx": -6, "fontSize": 10}
+    heads: Any = {"align": "left", "baseline": "middle", "fontWeight": 600, "limit": 300}
+    head = base.transform_filter("datum.k == 1").mark_text(aria=False, **heads)
+    end = base.transform_filter("datum.k == 0").mark_text(aria=False, **ends)
+    return [head.encode(x=alt.value(0)), end.encode(x=alt.value(0))]
 
 
 def _notes(found: ChoiceOfK, order: list[Method]) -> list[str]:
-    more = [COLUMNS[name][2] for name in order if COLUMNS[name][1]]
-    less = [COLUMNS[name][2] for name in order if not COLUMNS[name][1]]
     notes = ["Rings: the number that each criterion chooses; the first one decides."]
     if len(order) == 1:
         notes = ["Ring: the chosen number."]
-    if more:
-        notes.append(f"More is better: {', '.join(more)}.")
-    if less:
-        notes.append(f"Less is better: {', '.join(less)}.")
     if any(name in found.errors for name in order):
         notes.append("Bars: one standard error.")
     return notes

@@ -182,8 +182,8 @@ def _panel(
     polygon, order, places = [owner], [place], [corners]
     rows = [np.zeros(len(corners))]
     for group in range(int(min(code.max(), MOST)) + 1):
-        mine = Z[np.minimum(code, MOST) == group]
-        counts, *edges = np.histogram2d(*mine.T, grid, range=ends)
+        x, y = Z[np.minimum(code, MOST) == group].T
+        counts, *edges = np.histogram2d(x, y, grid, range=ends)
         i, j = np.nonzero(counts)
         middle = [0.5 * (edge[1:] + edge[:-1]) for edge in edges]
         kinds.append(np.full(len(i), ROWS))
@@ -245,7 +245,9 @@ def _layers(groups: int, called: list[str] | None, size: tuple[int, int]) -> alt
     centres = base.transform_filter(f"datum.k == {CENTRE}").mark_point(
         shape="cross", filled=True, style="ink", size=70, opacity=1.0, aria=False
     )
-    return alt.layer(filled, rows, centres).properties(width=size[0], height=size[1])
+    whole: Any = alt.layer(filled, rows, centres)
+    found: alt.LayerChart = whole.properties(width=size[0], height=size[1])
+    return found
 
 
 def _classes(called: list[str]) -> list[str]:

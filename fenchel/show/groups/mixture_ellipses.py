@@ -138,9 +138,10 @@ def _components(
     elif kind != "full":
         S = S.reshape(k, -1, 1) * np.eye(2)
     try:
-        return pi / max(float(pi.sum()), 1e-300), mu, np.linalg.cholesky(S)
+        roots: Any = np.linalg.cholesky(S)
     except np.linalg.LinAlgError:
         raise ValueError("a covariance is not positive definite: it has no ellipse") from None
+    return pi / max(float(pi.sum()), 1e-300), mu, roots
 
 
 def _shares(Z: Floats, pi: Floats, mu: Floats, roots: Floats) -> Floats:
