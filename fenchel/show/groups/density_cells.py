@@ -10,7 +10,7 @@ import numpy as np
 
 from fenchel.convex.certificate import Certificate
 from fenchel.score.groups import Floats
-from fenchel.show.cells import place, side
+from fenchel.show.cells import filled, rectangles, side
 from fenchel.show.frame import Width, framed
 from fenchel.show.groups.polygons import checked_polygons, frame_of, sides_once
 from fenchel.show.inline import rounded, table
@@ -135,43 +135,11 @@ def _means(image: Floats, axis: int) -> Floats:
 
 
 def _ground(heights: Floats, ends: Any, sides: Any) -> Any:
-    """Rectangles: runs of one shade along a row are one, and so are equal runs of rows one over the
-    other; zero is left empty."""
+    """Rectangles of one shade each; zero is left empty."""
     level = np.ceil(heights * SHADES - 1e-9).astype(int)
-    tall, wide = level.shape
-    found: list[list[int]] = []
-    below: dict[tuple[int, int, int], list[int]] = {}
-    for j in range(tall):
-        begins = [0, *(np.flatnonzero(np.diff(level[j])) + 1).tolist()]
-        here = {}
-        for begin, end in zip(begins, [*begins[1:], wide], strict=True):
-            run = begin, end, int(level[j, begin])
-            if run[2]:
-                here[run] = below.get(run) or [begin, end, j, j, run[2]]
-                here[run][3] = j + 1
-                if run not in below:
-                    found.append(here[run])
-        below = here
-    columns = np.array(found or [[0] * 5]).T
-    return (
-        alt.Chart(table(**dict(zip("iejts", columns, strict=True))))
-        .transform_calculate(
-            a=place("datum.i", ends[0], wide),
-            b=place("datum.e", ends[0], wide),
-            d=place("datum.j", ends[1], tall),
-            f=place("datum.t", ends[1], tall),
-        )
-        .mark_rect(color=GREY, strokeWidth=0)
-        .encode(
-            x=alt.X("a:Q", **sides[0]),
-            x2="b:Q",
-            y=alt.Y("d:Q", **sides[1]),
-            y2="f:Q",
-            opacity=alt.Opacity(
-                "s:Q", scale=alt.Scale(domain=[0, SHADES], range=[0.0, 0.62]), legend=None
-            ),
-        )
-    )
+    found = rectangles(level)
+    found = found[found[:, 4] > 0]
+    return filled(found, found[:, 4], GREY, ends, level.shape, sides, SHADES, (0.0, 0.62))
 
 
 def _lines(lines: Floats, ends: Any, sides: Any) -> Any:

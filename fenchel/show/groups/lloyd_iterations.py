@@ -118,9 +118,10 @@ def lloyd_iterations(
     chart = _layers(groups, None if given is None else called, (width, height)).facet(
         facet=alt.Facet(
             "p:O",
-            title=None,
             header=alt.Header(
-                labelExpr="datum.value == 0 ? 'start' : 'step ' + datum.value", labelAnchor="start"
+                title=None,
+                labelExpr="datum.value == 0 ? 'start' : 'step ' + datum.value",
+                labelAnchor="start",
             ),
         ),
         columns=across,
@@ -239,7 +240,7 @@ def _layers(groups: int, called: list[str] | None, size: tuple[int, int]) -> alt
         )
     rows = counted.mark_point(filled=True, opacity=0.85, strokeWidth=0).encode(
         color=colour,
-        size=alt.Size("n:Q", scale=alt.Scale(range=[6, 90]), legend=None),
+        size=alt.Size("n:Q", title="rows", scale=alt.Scale(range=[6, 90]), legend=None),
         tooltip=[alt.Tooltip("n:Q", title="rows", format=",")],
     )
     centres = base.transform_filter(f"datum.k == {CENTRE}").mark_point(
