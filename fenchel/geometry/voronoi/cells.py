@@ -26,9 +26,10 @@ from fenchel.geometry.voronoi.domain import Domain
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# Neighbours and corners to begin with: a cell has six neighbours on average, and of random centres
-# 97 in a hundred are done after 20.
-NEIGHBOURS, ROOM = 20, 32
+# Neighbours and corners to begin with. A cell has six neighbours on average. Measured with 10,000
+# cells: 10 take 20 ms near the end of Lloyd's algorithm and 51 ms at random centres; 20 take 28
+# and 41.
+NEIGHBOURS, ROOM = 10, 32
 FARTHEST = 1e6  # times the domain's size that a centre may be away: corners keep ten digits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,6 +87,10 @@ class PlaneDensity(ABC):
     @abstractmethod
     def moments(self, cells: Cells, accuracy: float) -> CellMoments:
         """Integrals over the cells. accuracy: √(gain_error / energy) that is aimed at."""
+
+    def lower_bound(self, count: int) -> float:
+        """What so many centres cost at least, in units; -inf where nothing is known of it."""
+        return -math.inf
 
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Floats:

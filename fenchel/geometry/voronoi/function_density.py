@@ -255,9 +255,7 @@ def _sums(parts: _Parts, owners: Integers, k: int) -> Floats:
 
 def _keep_worst(parts: _Parts, owners: Integers, worst: Floats, place: Floats) -> None:
     """The costliest node of each cell so far."""
-    order = np.argsort(parts.worst, kind="stable")
-    best = np.full(len(worst), -1)
-    best[owners[order]] = order
-    some = np.flatnonzero(best >= 0)
-    some = some[parts.worst[best[some]] > worst[some]]
-    worst[some], place[some] = parts.worst[best[some]], parts.place[best[some]]
+    before = worst.copy()
+    np.maximum.at(worst, owners, parts.worst)
+    better = (parts.worst == worst[owners]) & (parts.worst > before[owners])
+    place[owners[better]] = parts.place[better]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.parallel import ordered, thread_count
-from fenchel.geometry.voronoi.cells import Cells
+from fenchel.geometry.voronoi.cells import Cells, cells_of
 from fenchel.geometry.voronoi.density import CellMoments, PlaneDensity
 from fenchel.geometry.voronoi.domain import Domain
 
@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 RANGE = 512  # cells of one call
 # Corners are off by a few roundings of the domain's size, 1: sides move by about as much.
 ROUNDING = 16.0 * 2.0**-52
+HEXAGON = 5.0 / (18.0 * math.sqrt(3.0))  # ∫ ‖x‖² over a regular hexagon of area 1
+BELOW = 1.0 - 1e-12  # what rounding may take from a bound
 TRIES = 32  # rounds of drawing places that lie in the domain
 
 
@@ -111,6 +113,38 @@ class ImageDensity(PlaneDensity):
         reach = np.where(gone, 1.0 + np.hypot(*cells.centers.T), reach)
         errors = ROUNDING * (mass + edge)[:, None] * reach[:, None] ** range(3)
         return CellMoments(cells, mass, sums[:, 1:3], sums[:, 3], errors, worst[:, 1:])
+
+    def lower_bound(self, count: int) -> float:
+        """BELOW times what `_least` says of one centre, over so many."""
+        return BELOW * self._least / count
+
+    @cached_property
+    def _least(self) -> float:
+        """k times the energy of any k centres is no less than this.
+
+        A cell in which a density of at most h has mass m costs no less than a disc, m² / 2πh; so k
+        cells of mass M cost M² / 2πhk or more. f costs no less than min(f, h), for any h. Where
+        that is the same everywhere, on a domain of six corners or fewer, k regular hexagons are a
+        bound.
+
+        Reference: Fejes Tóth, Lagerungen in der Ebene, auf der Kugel und im Raum (1953); Gruber,
+        A short analytic proof of Fejes Tóth's theorem on sums of moments, Aequationes Math. (1999).
+        """
+        area, low = self.domain.area, float(self.heights.min())
+        hexagons = HEXAGON * low * area * area if len(self.domain.corners) <= 6 else 0.0
+        middle = cells_of(np.zeros((1, 2)), self.domain)
+        mass = float(self.moments(middle, 1.0).mass[0])
+        found = [mass * mass / float(self.heights.max())]
+        wide, tall = np.ptp(self.domain.polygon, axis=0)
+        if area >= BELOW * wide * tall:  # a rectangle: every pixel lies inside
+            heights = np.sort(self.heights.ravel())
+            heights = heights[heights > 0.0]
+            pixel = area / self.heights.size
+            above = np.arange(len(heights), 0, -1)
+            # ∫ min(f, h): the pixels below h, and h for each of the others.
+            masses = pixel * (np.cumsum(heights) - heights + heights * above)
+            found.append(float((masses * masses / heights).max()))
+        return max(hexagons, max(found) / (2.0 * math.pi))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """A pixel by its mass, and any place of it that lies in the domain."""

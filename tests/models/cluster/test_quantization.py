@@ -44,6 +44,36 @@ def test_cells_of_a_uniform_density_become_hexagons():
     assert np.mean([len(found.cells[i]) == 6 for i in np.flatnonzero(inside)]) > 0.8
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 12, 19])
+@pytest.mark.parametrize("kind", ["even", "holes", "peak", "octagon"])
+def test_no_start_comes_below_the_bound(k, kind):
+    turn = np.arange(8) * np.pi / 4
+    octagon = np.column_stack([np.cos(turn), np.sin(turn)])
+    image = {"even": np.full((2, 3), 0.7), "holes": holes(4), "octagon": np.ones((1, 1))}.get(
+        kind, np.diag([1.0, 5.0, 1.0])
+    )
+    domain = octagon if kind == "octagon" else None
+    for seed in range(8):
+        found = quantize_density(image, k, domain, random_state=seed, tol=1e-3, max_iter=5000)
+        assert 0.0 < found.certificate.bound <= found.energy
+    if kind == "even":
+        assert found.certificate.relative_gap < 0.2
+
+
+def test_a_small_peak_does_not_spoil_the_bound():
+    image = np.ones((40, 40))
+    image[3, 3] = 1e6
+    even = quantize_density(np.ones((40, 40)), 30).certificate.bound
+    assert quantize_density(image, 30).certificate.bound >= even * (1.0 - 1e-9)
+
+
+def test_the_bound_of_many_even_cells_is_near():
+    found = quantize_density(np.ones((1, 1)), 700, tol=2e-3, max_iter=3000)
+    assert found.certificate.bound == pytest.approx(HEXAGON / 700, rel=1e-11)
+    assert found.certificate.relative_gap < 0.03
+    assert quantize_density(bell, 3, SQUARE).certificate.bound == -np.inf
+
+
 def test_a_hexagonal_lattice_stays_where_it_is():
     """Twenty by twenty, in a domain that its cells fill but for the edge."""
     i, j = np.indices((20, 20)).reshape(2, -1)

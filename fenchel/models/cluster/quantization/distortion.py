@@ -97,4 +97,5 @@ class DensityDistortion(Distortion):
         self, point: Floats, seen: Any = None, dual: Any = None, enough: float = 1e-9
     ) -> Certificate:
         here = self.evaluate(point) if seen is None else seen
-        return Certificate(here.value, -math.inf, "stationary", residual=here.residual)
+        bound = min(self.density.lower_bound(len(point)), here.value)
+        return Certificate(here.value, bound, "stationary", residual=here.residual)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.spectral_bounds import LARGEST, SMALLEST
 from fenchel.data.result_table import Tabular
 from fenchel.geometry.voronoi.cells import cells_of, centres_in
 from fenchel.geometry.voronoi.density import PlaneDensity
@@ -49,7 +50,8 @@ class DensityQuantization(Tabular):
     certificate : Certificate
         The last of them, of kind "stationary": its residual is the root mean square of the paths
         from centres to centroids over that of the density's distances to its centres, with the
-        error of the integrals on top. It says nothing of other starts.
+        error of the integrals on top. It says nothing of other starts. For an image it has a bound
+        that no k centres can beat: near where the density is even, loose where it has peaks.
     converged : bool
         Whether the residual is at most tol.
     steps : int
@@ -217,7 +219,13 @@ def _found(
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(np.ldexp(values, exponent))
 
-    seen_at = [replace(one, value=float(scaled(one.value, of_energy))) for one in history]
+    def certificate(one: Certificate) -> Certificate:
+        value, bound = scaled([one.value, one.bound], of_energy).tolist()
+        if one.bound > 0.0:  # rounded down, where no float holds it
+            bound = min(bound, LARGEST) if bound >= SMALLEST else 0.0
+        return replace(one, value=value, bound=bound)
+
+    seen_at = [certificate(one) for one in history]
     return DensityQuantization(
         centers=domain.outward(moments.cells.centers),
         cells=tuple(map(domain.outward, moments.cells.polygons())),
