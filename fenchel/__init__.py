@@ -60,11 +60,11 @@ _ROOMS = {
     "fenchel.models.erm": ("ERMClassifier", "ERMRegressor"),
     "fenchel.models.svm": ("LinearSVC", "LinearSVR"),
     "fenchel.models.quantile": ("LeastAbsoluteDeviations", "QuantileRegressor"),
-    "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
     "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
     "fenchel.models.cluster.quantization.quantize": ("DensityQuantization", "quantize_density"),
+    "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),
