@@ -63,6 +63,8 @@ _ROOMS = {
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
     "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
+    "fenchel.models.cluster.quantization.quantize": ("DensityQuantization", "quantize_density"),
+    "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),

@@ -142,7 +142,10 @@ def choose_k(
             )
         values["gap"], errors["gap"] = gap.gap, gap.error
         clear["gap"] = tried.index(gap.chosen), gap.is_clear
-    place, is_clear = clear[method] if method in clear else (_best(method, values[method]), True)
+    for name in wanted:
+        if name not in clear and (name == method or np.isfinite(values[name]).any()):
+            clear[name] = _best(name, values[name]), True
+    place, is_clear = clear[method]
     ended = place == len(tried) - 1 and len(tried) > 1
     return ChoiceOfK(
         counts=tried,
@@ -151,6 +154,7 @@ def choose_k(
         errors=errors,
         scatter=scatter,
         k=tried[place],
+        choices={name: tried[clear[name][0]] for name in wanted if name in clear},
         rows=n,
         is_clear=is_clear and not ended,
     )

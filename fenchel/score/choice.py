@@ -35,6 +35,7 @@ class ChoiceOfK(Tabular):
     errors : method -> standard errors, of likelihoods (of the loss against the best) and of gaps
     scatter : within the clusters, where a method asked for them
     k : the chosen number
+    choices : method -> the number that it would choose by itself
     rows : how many were looked at
     is_clear : whether it stands out: not where the last number that was tried is the best, or the
         gap statistic speaks for none
@@ -46,6 +47,7 @@ class ChoiceOfK(Tabular):
     errors: Mapping[Method, Floats]
     scatter: Floats | None
     k: int
+    choices: Mapping[Method, int]
     rows: int
     is_clear: bool
 

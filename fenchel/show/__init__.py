@@ -31,6 +31,11 @@ Rows without a target
     elbow(counts, scatter, *, bound=None, reference=None, chosen=None)
     restarts(values, *, bound=None), silhouettes(values, codes, *, labels=None)
     scree(variances), embedding(points, codes=None, *, labels=None, names=...)
+    lloyd_iterations(points, centers, cells=None, *, steps=None, codes=None)   lists, one a step
+    cluster_classes(codes, classes), choice_of_k(found)          found: of fenchel.choose_k
+    dendrogram(divided, inertia, mass=None, *, cut=None)         of the tree of BisectingKMeans
+    mixture_ellipses(points, weights, means, covariances, *, responsibilities=None)
+    density_cells(centers, cells, density=None, *, history=None)   of fenchel.quantize_density
 Folds and models
     validation_curve(result, *, simplest=None), learning_curve(result)
     fold_scores(scores, *, mean=None), comparison(scores, *, baseline=None)   name -> Estimate
@@ -65,6 +70,12 @@ from fenchel.show.det_plane import det
 from fenchel.show.errors import confusion
 from fenchel.show.flags import gains, lift, precision_recall
 from fenchel.show.folds import comparison, fold_scores
+from fenchel.show.groups.choice_of_k import choice_of_k
+from fenchel.show.groups.cluster_classes import cluster_classes
+from fenchel.show.groups.dendrogram import dendrogram
+from fenchel.show.groups.density_cells import density_cells
+from fenchel.show.groups.lloyd_iterations import lloyd_iterations
+from fenchel.show.groups.mixture_ellipses import mixture_ellipses
 from fenchel.show.heatmap import correlation_heatmap
 from fenchel.show.histograms import column_histograms, score_histogram
 from fenchel.show.importance import importance
@@ -84,7 +95,9 @@ from fenchel.show.weights import coefficients
 __all__ = [
     "OperatingPoints",
     "calibration",
+    "choice_of_k",
     "class_histograms",
+    "cluster_classes",
     "coefficients",
     "column_histograms",
     "comparison",
@@ -92,6 +105,8 @@ __all__ = [
     "convergence",
     "correlation_heatmap",
     "decision_boundary",
+    "dendrogram",
+    "density_cells",
     "det",
     "drift",
     "eigen_errors",
@@ -105,6 +120,8 @@ __all__ = [
     "level_lines",
     "leverage",
     "lift",
+    "lloyd_iterations",
+    "mixture_ellipses",
     "net_benefit",
     "objective",
     "operating_points",

@@ -9,9 +9,8 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.groups import Floats
-from fenchel.show.cells import colours, counted, place, side
+from fenchel.show.cells import colours, counted, filled, rectangles, side
 from fenchel.show.frame import Width, framed
-from fenchel.show.inline import table
 from fenchel.show.words import distinct, plain
 
 SHADES = 8
@@ -97,33 +96,11 @@ def _ends(side: Floats) -> tuple[float, float]:
 def _ground(
     said: Any, shade: Floats, ends: Any, shown: list[str], sides: tuple[Any, Any]
 ) -> Iterator[Any]:
-    """Rectangles; runs of one class and one shade along a line are one."""
+    """Rectangles of one class and one shade each."""
     level = np.round(np.clip(shade, 0.0, 1.0) * SHADES).astype(int)
-    tall, wide = said.shape
-    runs: dict[str, list[tuple[int, int, int, int]]] = {}
-    for j in range(tall):
-        edges = np.flatnonzero((np.diff(said[j]) != 0) | (np.diff(level[j]) != 0)) + 1
-        begins = [0, *edges.tolist()]
-        for begin, end in zip(begins, [*begins[1:], wide], strict=True):
-            run = begin, end, j, int(level[j, begin])
-            runs.setdefault(shown[int(said[j, begin])], []).append(run)
-    scale = alt.Scale(domain=[0, SHADES], range=[0.05, 0.36])
-    for colour, found in runs.items():
-        first, last, line, dark = zip(*found, strict=True)
-        yield (
-            alt.Chart(table(i=first, e=last, j=line, s=dark))
-            .transform_calculate(
-                a=place("datum.i", ends[0], wide),
-                b=place("datum.e", ends[0], wide),
-                d=place("datum.j", ends[1], tall),
-                f=place("(datum.j + 1)", ends[1], tall),
-            )
-            .mark_rect(color=colour, strokeWidth=0)
-            .encode(
-                x=alt.X("a:Q", **sides[0]),
-                x2="b:Q",
-                y=alt.Y("d:Q", **sides[1]),
-                y2="f:Q",
-                opacity=alt.Opacity("s:Q", scale=scale, legend=None),
-            )
-        )
+    found = rectangles(said * (SHADES + 1) + level)
+    kind, dark = np.divmod(found[:, 4], SHADES + 1)
+    inks = np.array(shown)[kind]
+    for colour in dict.fromkeys(inks.tolist()):
+        mine = inks == colour
+        yield filled(found[mine], dark[mine], colour, ends, said.shape, sides, SHADES, (0.05, 0.36))

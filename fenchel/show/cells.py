@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
 from fenchel.score.groups import Floats
 from fenchel.show.inline import records, rounded, table
@@ -85,15 +86,64 @@ def counted(
         )
     if shown > 1:
         names = [*called[:MOST], *["others"] * (shown > MOST)]
-        yield _legend(names, inks, what)
+        yield legend(names, inks, what)
 
 
-def _legend(names: list[str], inks: list[str], what: str) -> Any:
+def rectangles(values: Any) -> NDArray[np.intp]:
+    """A grid (tall, wide) of whole numbers as few rectangles of one number each: runs along a row,
+    and equal runs of rows that follow each other.
+
+    Columns: first and end along the row, first and end of the rows, the number.
+    """
+    found: list[list[int]] = []
+    before: dict[tuple[int, int, int], list[int]] = {}
+    wide = values.shape[1]
+    for j, row in enumerate(values):
+        begins = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist()]
+        here = {}
+        for begin, end in zip(begins, [*begins[1:], wide], strict=True):
+            run = begin, end, int(row[begin])
+            if run not in before:
+                found.append([begin, end, j, j + 1, run[2]])
+            here[run] = before.get(run, found[-1])
+            here[run][3] = j + 1
+        before = here
+    return np.array(found, dtype=np.intp).reshape(-1, 5)
+
+
+def filled(
+    shapes: Any, shade: Any, colour: str, ends: tuple[Ends, Ends], grid: Any, sides: Any, most: int,
+    range_: tuple[float, float],
+) -> Any:  # fmt: skip
+    """Rectangles of a grid (tall, wide) in shades 0 … most of a colour."""
+    i, e, j, t = shapes.T[:4]
+    tall, wide = grid
+    scale = alt.Scale(domain=[0, most], range=list(range_))
+    return (
+        alt.Chart(table(i=i, e=e, j=j, t=t, s=shade))
+        .transform_calculate(
+            a=place("datum.i", ends[0], wide),
+            b=place("datum.e", ends[0], wide),
+            d=place("datum.j", ends[1], tall),
+            f=place("datum.t", ends[1], tall),
+        )
+        .mark_rect(color=colour, strokeWidth=0)
+        .encode(
+            x=alt.X("a:Q", **sides[0]),
+            x2="b:Q",
+            y=alt.Y("d:Q", **sides[1]),
+            y2="f:Q",
+            opacity=alt.Opacity("s:Q", scale=scale, legend=None),
+        )
+    )
+
+
+def legend(names: list[str], inks: list[str], what: str) -> Any:
     """Names and colours of the groups, by marks that are not seen."""
     color = alt.Color(
         "c:N",
         title=what,
         scale=alt.Scale(domain=names, range=inks),
-        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0),
+        legend=alt.Legend(title=None, symbolType="circle", symbolOpacity=1.0, columns=3),
     )
     return alt.Chart(records(c=names)).mark_point(filled=True, opacity=0.0).encode(color=color)

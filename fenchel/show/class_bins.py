@@ -106,7 +106,7 @@ def _color(names: list[str]) -> alt.Color:
 
 
 def _share_axis(title: str, top: float) -> Side:
-    digits = ".0%" if title == SHARE else "~g"
+    digits = "~g" if title == DENSITY else ".0%"
     return {
         "title": title,
         "scale": alt.Scale(domain=[0.0, float(rounded(1.06 * top, top)) or 1.0], nice=False),
@@ -194,8 +194,18 @@ def _levels(
         kept = np.sort(order[: LEVELS - 1])
         said = [*(said[i] for i in kept.tolist()), f"{len(rest)} others"]
         found = np.column_stack([found[:, kept], found[:, rest].sum(axis=1)])
-    said = distinct(said)
     share = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+    return level_bars(names, found, share, distinct(said), called, SHARE), []
+
+
+def level_bars(
+    names: list[str], found: Floats, share: Floats, said: list[str], called: str, what: str
+) -> list[Any]:
+    """Bars of classes side by side in each level, and a legend.
+
+    found, share (classes, levels): counts, and what the bars' heights are; said: names of the
+    levels, all different; called, what: titles of the axes.
+    """
     K, k = found.shape
     code, at = np.divmod(np.arange(K * k), k)
     top = float(share.max()) or 1.0
@@ -217,7 +227,7 @@ def _levels(
     layer = bars.encode(
         x=x,
         xOffset=alt.XOffset("k:N", title="class number", scale=alt.Scale(domain=list(range(K)))),
-        y=alt.Y("y:Q", **_share_axis(SHARE, top)),
+        y=alt.Y("y:Q", **_share_axis(what, top)),
         # By number: Vega-Lite would write names into an expression that sorts the bars.
         fill=alt.Fill(
             "k:N",
@@ -229,8 +239,8 @@ def _levels(
             alt.Tooltip("c:N", title="class"),
             alt.Tooltip("l:N", title="level"),
             alt.Tooltip("n:Q", title="rows", format=",.7~g"),
-            alt.Tooltip("y:Q", title=SHARE, format=".1%"),
+            alt.Tooltip("y:Q", title=what, format=".1%"),
         ],
     )
     seen = alt.Chart(records(c=names)).mark_square(opacity=0.0).encode(color=_color(names))
-    return [layer, seen], []
+    return [layer, seen]

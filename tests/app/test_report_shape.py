@@ -41,6 +41,12 @@ def test_the_clusters_are_the_cultivars_and_their_numbers_are_right():
     assert told["left"]["value"] == pytest.approx(proof.value / X.size)
     assert told["silhouette"]["value"] == pytest.approx(silhouette_score(X, found.labels))
     assert [group["rows"] for group in told["clusters"]] == np.bincount(found.labels).tolist()
+    many = [KMeans(k, n_init=9, random_state=0).fit(X).labels_ for k in range(2, 11)]
+    assert told["choices"]["gap"] == 3 and set(told["choices"]) == {"gap", "silhouette", "penalty"}
+    assert told["choices"]["silhouette"] == 2 + np.argmax(
+        [silhouette_score(X, one) for one in many]
+    )
+    assert found.tree.n_clusters == 10 and found.tree.mass[0] == len(X)
     names = load_wine().feature_names
     for k, group in enumerate(told["clusters"]):
         for mark in group["marks"]:
@@ -93,7 +99,8 @@ def test_every_row_has_its_place(monkeypatch, tmp_path):
 def test_figures_come_with_what_they_show():
     drawn = set(reports.bottles().figures)
     assert drawn == {
-        *("elbow_0", "restarts_0", "silhouettes_0", "embedding_0", "scree_0", "correlation"),
+        *("elbow_0", "choice_0", "restarts_0", "silhouettes_0", "dendrogram_0"),
+        *("embedding_0", "scree_0", "correlation"),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fenchel import show
+from fenchel.app.choose_k import choose_k
 from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import CentredRows
+from fenchel.models.cluster.bisecting import BisectingKMeans
+from fenchel.models.cluster.bisection_tree import BisectionTree
+from fenchel.score.choice import ChoiceOfK
 from fenchel.score.gap import GapStatistic, gap_statistic
 from fenchel.score.silhouette import silhouette_samples
 from fenchel.score.spectral_certificates import cluster_codes
@@ -39,6 +43,8 @@ class Clustering:
     model : the best start; cluster 0 is the largest
     labels : of the rows by that
     silhouettes : of the sample; None for one cluster
+    choice : what other criteria say of the same numbers, on the sample; None for one cluster
+    tree : of all rows, divided by bisecting k-means; None for one cluster
     """
 
     entry: Entry
@@ -51,6 +57,8 @@ class Clustering:
     labels: NDArray[np.intp]
     proof: Certificate
     silhouettes: Floats | None
+    choice: ChoiceOfK | None
+    tree: BisectionTree | None
 
     def cluster_of(self, X: Floats) -> NDArray[np.intp]:
         """The cluster of other rows."""
@@ -91,6 +99,11 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
     silhouettes = None
     if 1 < len(np.unique(labels[sample])) < len(sample):
         silhouettes = silhouette_samples(some, labels[sample])
+    choice, tree = None, None
+    if count > 1:
+        choice = _criteria(some, gap, entry.make(), seed)
+        divided = BisectingKMeans(max(gap.counts), prove=False, random_state=seed)
+        tree = divided.fit(X).tree_
     return Clustering(
         entry=entry,
         rows=X,
@@ -102,6 +115,24 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
         labels=labels,
         proof=cloud.clustered(*cluster_codes(labels, len(X))),
         silhouettes=silhouettes,
+        choice=choice,
+        tree=tree,
+    )
+
+
+def _criteria(some: Floats, gap: GapStatistic, model: Any, seed: int) -> ChoiceOfK:
+    """The gap statistic, which decides, beside criteria that cost no more fits than it did."""
+    also = choose_k(
+        some, gap.counts, "silhouette", also=("penalty",), estimator=model, random_state=seed
+    )
+    return replace(
+        also,
+        method="gap",
+        values={"gap": gap.gap, **also.values},
+        errors={"gap": gap.error},
+        choices={"gap": count_of(gap), **also.choices},
+        k=count_of(gap),
+        is_clear=gap.is_clear,
     )
 
 
@@ -145,6 +176,7 @@ def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]
         ],
         "left": told(proof.value / scatter, DESCRIBED),
         "starts": plain(np.sort(found.starts) / scatter),
+        "choices": {} if found.choice is None else dict(found.choice.choices),
         "certificate": proved(proof),
         "silhouette": untold("the sample has rows of one cluster, which has no next one")
         if found.silhouettes is None
@@ -184,7 +216,7 @@ def _groups(found: Clustering, names: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def cluster_figures(found: Clustering, **size: Any) -> dict[str, Any]:
-    """Charts by name: how many clusters, the starts, the silhouettes."""
+    """Charts by name: how many clusters, the starts, the silhouettes, the divisions."""
     gap = found.gap
     charts = {
         "elbow": show.elbow(
@@ -196,9 +228,16 @@ def cluster_figures(found: Clustering, **size: Any) -> dict[str, Any]:
             **size,
         )
     }
+    if found.choice is not None:
+        charts["choice"] = show.choice_of_k(found.choice, **size)
     if found.count > 1:
         charts["restarts"] = show.restarts(found.starts, bound=found.proof.bound, **size)
     if found.silhouettes is not None:
         codes = found.labels[found.sample]
         charts["silhouettes"] = show.silhouettes(found.silhouettes, codes, **size)
+    if found.tree is not None:
+        tree, cut = found.tree, min(found.count, found.tree.n_clusters)
+        charts["dendrogram"] = show.dendrogram(
+            tree.divided, tree.inertia, tree.mass, cut=cut, **size
+        )
     return charts

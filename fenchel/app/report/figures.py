@@ -55,6 +55,8 @@ KINDS = {
     "importance": "Permutation importance",
     "correlation": "Correlations",
     "elbow": "How many clusters",
+    "choice": "How many clusters, by several criteria",
+    "dendrogram": "Bisecting k-means",
     "restarts": "Starts",
     "silhouettes": "Silhouettes",
     "scree": "Principal axes",

@@ -10,9 +10,10 @@ Reference: Lloyd, Least squares quantization in PCM, IEEE Trans. Inf. Theory 28 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +29,44 @@ Floats = NDArray[np.float64]
 Centres = NDArray[Any]
 
 
+class Assigning(Protocol):
+    """J at centres, and the means of what is nearest to each (an empty one's is where it was).
+
+    left: J less what it is at the means, Σ mₖ‖cₖ - meanₖ‖²; empty: the centres to which nothing is
+    nearest; settled: nothing has another centre than at the evaluation before.
+    """
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def means(self) -> Centres: ...
+    @property
+    def left(self) -> float: ...
+    @property
+    def empty(self) -> NDArray[np.bool_]: ...
+    @property
+    def settled(self) -> bool: ...
+
+
+class Distortion(Objective[Centres]):
+    """J(c) = ∫ min‖x - cⱼ‖² over some mass: rows with their weights, or a density."""
+
+    @abstractmethod
+    def evaluate(self, point: Centres, *, exact: bool = False) -> Assigning: ...
+
+    @abstractmethod
+    def costly(self, seen: Any, point: Centres, count: int) -> list[NDArray[Any]]:
+        """Up to `count` places for empty centres to go to, where `seen` was evaluated: never such
+        that they would be empty again."""
+
+    @abstractmethod
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Centres to which nothing is nearest are gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """J at centres, the rows of each, and their means (an empty one's is where it was).
-
-    left: J less what it is at the means, Σ mₖ‖cₖ - meanₖ‖².
-    """
+    """J at centres, the rows of each, and their means: see `Assigning`."""
 
     value: float
     assigned: Assigned
@@ -44,9 +77,13 @@ class Assignment:
     def empty(self) -> NDArray[np.bool_]:
         return self.assigned.counts == 0
 
+    @property
+    def settled(self) -> bool:
+        return self.assigned.settled
+
 
 @dataclass(frozen=True, eq=False)
-class SquaredDistances(Objective[Centres]):
+class SquaredDistances(Distortion):
     """J(c) = Σ sᵢ minⱼ ‖xᵢ - cⱼ‖² over k centres, in the precision of the rows."""
 
     rows: ClusterRows
@@ -65,6 +102,12 @@ class SquaredDistances(Objective[Centres]):
         left = float((here.mass[some, None] * off * off).sum())
         return Assignment(here.value, here, means, min(left, here.value))
 
+    def costly(self, seen: Any, point: Centres, count: int) -> list[NDArray[Any]]:
+        return self.rows.costly(point, count)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        self.rows.keep(kept)
+
     def certify(
         self, point: Centres, seen: Any = None, dual: Any = None, enough: float = 1e-9
     ) -> Certificate:
@@ -74,12 +117,12 @@ class SquaredDistances(Objective[Centres]):
         return Certificate(value, 0.0, "spectral")
 
 
-class CentresOfRows(ObjectiveNeed):
+class SquaredDistancesToCentres(ObjectiveNeed):
     words = "squared distances to centres"
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return isinstance(objective, SquaredDistances)
+        return isinstance(objective, Distortion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,34 +145,34 @@ class Lloyd(Solver):
 
     shift: float = 0.0
     teleport: bool = True
-    needs: ClassVar[tuple[type[Need], ...]] = (CentresOfRows,)
+    needs: ClassVar[tuple[type[Need], ...]] = (SquaredDistancesToCentres,)
 
-    def init(self, problem: SquaredDistances, start: Any) -> State:
+    def init(self, problem: Distortion, start: Any) -> State:
         return self._at(problem, problem.origin() if start is None else start, None, 0)
 
-    def step(self, problem: SquaredDistances, state: State) -> State:
-        seen: Assignment = state.seen
+    def step(self, problem: Distortion, state: State) -> State:
+        seen: Assigning = state.seen
         means, reseeds, empty = seen.means, state.memory.reseeds, seen.empty
         if empty.any() and self.teleport:
             # From the centres of the labels: their means come after.
-            rows = problem.rows.costly(state.point, int(empty.sum()))
+            rows = problem.costly(seen, state.point, int(empty.sum()))
             places = np.flatnonzero(empty)[: len(rows)]
             means[places] = np.array(rows, dtype=means.dtype).reshape(len(places), -1)
             return self._at(problem, means, state.point, reseeds + len(places))
         if empty.any():
-            problem.rows.keep(~empty)
+            problem.keep(~empty)
             return self._at(problem, means[~empty], state.point[~empty], reseeds)
         return self._at(problem, means, state.point, reseeds)
 
     def _at(
-        self, problem: SquaredDistances, centres: Centres, before: Centres | None, reseeds: int
+        self, problem: Distortion, centres: Centres, before: Centres | None, reseeds: int
     ) -> State:
         seen = problem.evaluate(centres)
         settled, near = False, False
         # A centre without rows has somewhere to go, as long as the rows cost anything.
         idle = bool(seen.empty.any()) and seen.value > 0.0
         if before is not None and not idle:
-            settled = seen.assigned.settled
+            settled = seen.settled
             path = centres.astype(np.float64) - before.astype(np.float64)
             near = self.shift > 0.0 and float((path * path).sum()) <= self.shift
         left = seen.value if idle else seen.left

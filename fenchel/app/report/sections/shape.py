@@ -21,11 +21,11 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
         return None
     parts: list[Any] = []
     for place, one in enumerate(held):
-        shown = [figure(f"{name}_{place}", figures) for name in ("elbow", "restarts")]
+        shown = ("elbow", "choice", "restarts", "silhouettes", "dendrogram")
         parts += [
             tag("p", capital(clusters_line(one)) + ".", class_="plain"),
             _groups(one),
-            grid(*shown, figure(f"silhouettes_{place}", figures)),
+            grid(*(figure(f"{name}_{place}", figures) for name in shown)),
             _tried(one),
         ]
     looked = held[0]["rows"]

@@ -1,0 +1,1 @@
+"""Voronoi cells in the plane, and integrals of densities over them."""

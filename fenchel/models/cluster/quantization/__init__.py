@@ -1,0 +1,1 @@
+"""Optimal quantization of densities in the plane: k-means of a continuum."""
