@@ -34,9 +34,16 @@ def side(title: str, name: str, ends: Ends) -> dict[str, Any]:
     return {"title": title, "scale": scale, "axis": axis}
 
 
+def reach(values: Any) -> Ends:
+    """The range of a column, and a little around it."""
+    low, high = float(values.min()), float(values.max())
+    pad = 0.03 * (high - low) or max(abs(low), 1.0) * 0.5
+    return low - pad, high + pad
+
+
 def place(index: str, ends: Ends, cells: int) -> str:
     """The expression of a place, out of the number of its cell."""
-    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells!r}"
+    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells:.10g}"
 
 
 def counted(

@@ -23,14 +23,13 @@ def test_the_ground_is_the_prediction_everywhere():
     chart = show.decision_boundary(SIDE, SIDE, SAID, POINTS, CODES, labels=["no", "yes"])
     covered = np.full(SAID.shape, -1)
     colours = [layer["mark"]["color"] for layer in chart.to_dict()["layer"] if "x2" in str(layer)]
-    grounds = parts(chart, "i", "e", "j", "s")
+    grounds = parts(chart, "i", "e", "j", "k")
     assert len(grounds) == len(colours) == 2 and colours[0] != colours[1]
     for code, rows in enumerate(grounds):
         for row in rows:
-            run = slice(int(row["i"]), int(row["e"]))
-            assert (covered[int(row["j"]), run] == -1).all()
-            covered[int(row["j"]), run] = code
-    # Rows of the grid are walked from below, so the first colour met is that of class 0.
+            run = slice(int(row["j"]), int(row["k"])), slice(int(row["i"]), int(row["e"]))
+            assert (covered[run] == -1).all()
+            covered[run] = code
     assert np.array_equal(covered, SAID)
 
 
@@ -38,9 +37,12 @@ def test_surer_is_darker():
     sure = np.abs(SIDE[:, None] - 0.3 * SIDE)
     chart = show.decision_boundary(SIDE, SIDE, SAID, POINTS, CODES, sure=sure)
     assert "stronger where it is surer" in notes(chart)
-    for rows in parts(chart, "i", "e", "j", "s"):
+    grounds = parts(chart, "i", "e", "j", "k", "s")
+    assert len(grounds) == 2
+    for rows in grounds:
         for row in rows:
-            run = np.minimum(sure[int(row["j"]), int(row["i"]) : int(row["e"])], 1.0)
+            lines = slice(int(row["j"]), int(row["k"]))
+            run = np.minimum(sure[lines, int(row["i"]) : int(row["e"])], 1.0)
             assert np.abs(run - row["s"] / 8).max() <= 0.5 / 8 + 1e-12
 
 

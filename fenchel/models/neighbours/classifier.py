@@ -55,6 +55,8 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
     n_neighbors_ : int
     loo_errors_ : array
         For n_neighbors="auto": the leave-one-out error of 1, 2, … neighbours.
+    loo_standard_errors_ : array
+        The standard error of each.
     X_fit_, y_fit_, weight_fit_ : the training rows, codes of their classes, their weights or None
     n_samples_fit_ : int
     effective_metric_ : str

@@ -46,8 +46,9 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
     Attributes
     ----------
     bandwidth_ : float
-    bandwidths_, loo_errors_ : arrays
-        For bandwidth="loo": the grid and the mean squared leave-one-out error of each.
+    bandwidths_, loo_errors_, loo_standard_errors_ : arrays
+        For bandwidth="loo": the grid, the mean squared leave-one-out error of each, and the
+        standard error of that mean.
     X_fit_, y_fit_, weight_fit_ : the training rows with weight, their targets, weights or None
     certificate_ : Certificate
         The leave-one-out error: "exact", since it is the definition of a number.
@@ -178,9 +179,9 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     ----------
     classes_ : array of shape (K,)
     bandwidth_ : float
-    bandwidths_, loo_errors_ : arrays
-        For bandwidth="loo": the grid, and the leave-one-out error of each: the squared error of the
-        shares, Σ_c (1[y = c] - p_c)² / K, averaged over the rows.
+    bandwidths_, loo_errors_, loo_standard_errors_ : arrays
+        For bandwidth="loo": the grid, the leave-one-out error of each: the squared error of the
+        shares, Σ_c (1[y = c] - p_c)² / K, averaged over the rows; and its standard error.
     X_fit_, y_fit_, weight_fit_ : the training rows with weight, codes of their classes, weights or
         None
     certificate_ : Certificate

@@ -54,6 +54,8 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
     n_neighbors_ : int
     loo_errors_ : array
         For n_neighbors="auto": the mean squared leave-one-out error of 1, 2, … neighbours.
+    loo_standard_errors_ : array
+        The standard error of each.
     X_fit_, y_fit_, weight_fit_ : the training rows, their targets, their weights or None
     n_samples_fit_ : int
     effective_metric_ : str
@@ -85,7 +87,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
 
     def _judge(self, voters: Integers | None) -> SquaredError:
         values = self.y_fit_.reshape(len(self.y_fit_), -1)
-        return SquaredError(values if voters is None else values[voters])
+        return SquaredError.of(values if voters is None else values[voters])
 
     def predict(self, X: Any) -> Any:
         """The mean of the neighbours' targets, (n,) or (n, K), in X's precision; a tensor for a

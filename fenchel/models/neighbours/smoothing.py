@@ -28,6 +28,7 @@ from fenchel.geometry.search.search import without_own
 from fenchel.geometry.tiles import PairFold
 from fenchel.models.base import host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
+from fenchel.models.neighbours.leave_one_out import MeanErrors
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
@@ -74,7 +75,7 @@ class Smoothing(SelfCertified, BaseEstimator):
         self.X_fit_, self.y_fit_, self.weight_fit_ = rows, target, s
         if not isinstance(self.bandwidth, str):
             self.bandwidth_ = float(self.bandwidth)
-            for name in ("bandwidths_", "loo_errors_"):  # of an earlier fit
+            for name in ("bandwidths_", "loo_errors_", "loo_standard_errors_"):  # of an earlier fit
                 self.__dict__.pop(name, None)
             return
         self.bandwidths_ = self._grid()
@@ -83,8 +84,9 @@ class Smoothing(SelfCertified, BaseEstimator):
                 "bandwidth='loo' leaves one row out, and the rows (n_samples = "
                 f"{len(rows)}) have a total weight of {self._mass:g}: give a bandwidth"
             )
-        self.loo_errors_ = self.leave_one_out(self.bandwidths_)
-        self.bandwidth_ = float(self.bandwidths_[int(np.argmin(self.loo_errors_))])
+        found = self._errors(self.bandwidths_)
+        self.loo_errors_, self.loo_standard_errors_ = found.values()
+        self.bandwidth_ = float(self.bandwidths_[found.best])
 
     @property
     def _mass(self) -> float:
@@ -164,16 +166,25 @@ class Smoothing(SelfCertified, BaseEstimator):
         numbers, _ = without_own(*found, rows, self._weight[rows] > 1.0)
         return self._values[numbers[:, 0]]
 
-    def leave_one_out(self, bandwidths: Any) -> Floats:
+    def leave_one_out(self, bandwidths: Any, return_std: bool = False) -> Any:
         """The exact leave-one-out error for each bandwidth, in one pass over all pairs of rows:
-        the mean squared error of the average of the others, a row's error with its weight."""
+        the mean squared error of the average of the others, a row's error with its weight.
+
+        return_std: also the standard errors of these means, of rows as independent draws.
+        """
         check_is_fitted(self, "X_fit_")
         grid = np.asarray(bandwidths, np.float64).reshape(-1)
         if not len(grid) or not (np.isfinite(grid) & (grid > 0.0)).all():
             raise ValueError(f"bandwidths must be positive and finite, got {bandwidths!r}")
-        errors = self._left_out(grid) - self._values[:, None, :]
-        s = self._weight
-        return np.asarray(s @ (errors * errors).mean(axis=2) / s.sum())
+        errors, spread = self._errors(grid).values()
+        return (errors, spread) if return_std else errors
+
+    def _errors(self, grid: Floats) -> MeanErrors:
+        away = self._left_out(grid) - self._values[:, None, :]
+        # Over a power of two, so that no square overflows.
+        unit = power_of_two(float(np.abs(self._values - self._centre).max(initial=0.0)))
+        errors, s = ((away / unit) ** 2).mean(axis=2), self._weight
+        return MeanErrors.of(s @ errors, s @ (errors * errors), float(s.sum()), unit)
 
     def _around(self, X: Any) -> Any:
         """For each block of rows: the rows, log maxⱼ k (n,), and the averages, whose value is that

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.geometry.search.search import Floats, Integers, Search
 from fenchel.models.base import is_remote
-from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, best_count
+from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, MeanErrors
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood
 from fenchel.models.neighbours.training_rows import TrainingRows
 from fenchel.models.neighbours.votes import distance_weights, neighbourhoods, taken
@@ -68,31 +68,38 @@ class Voting(Neighbourhood):
         mass = float(len(training.rows)) if s is None else float(s.sum())
         if not isinstance(self.n_neighbors, str):
             self.n_neighbors_ = int(self.n_neighbors)
-            self.__dict__.pop("loo_errors_", None)  # of an earlier fit
+            for name in ("loo_errors_", "loo_standard_errors_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
             return
         if mass < 2.0:
             raise ValueError(
                 f"n_neighbors='auto' leaves one row out, and the rows (n_samples = "
                 f"{len(training.rows)}) have a total weight of {mass:g}: give n_neighbors"
             )
-        self.loo_errors_ = self.leave_one_out(min(int(self.max_neighbors), int(mass) - 1))
-        self.n_neighbors_ = best_count(self.loo_errors_)
+        found = self._left_out(min(int(self.max_neighbors), int(mass) - 1))
+        self.loo_errors_, self.loo_standard_errors_ = found.values()
+        self.n_neighbors_ = found.best + 1
 
-    def leave_one_out(self, max_neighbors: int | None = None) -> Floats:
+    def leave_one_out(self, max_neighbors: int | None = None, return_std: bool = False) -> Any:
         """The exact leave-one-out error for 1, 2, … neighbours, from one search.
 
         Of a classifier the share of rows that the others misclassify; of a regressor the mean
         squared error. max_neighbors: by default the estimator's, or all where there are fewer.
+        return_std: also the standard errors of these means, of rows as independent draws.
         """
         check_is_fitted(self, "X_fit_")
+        if max_neighbors is None:
+            s = self._voters()[1]
+            mass = float(self.n_samples_fit_) if s is None else float(s.sum())
+            max_neighbors = min(int(self.max_neighbors), int(mass) - 1)
+        errors, spread = self._left_out(self._count(max_neighbors)).values()
+        return (errors, spread) if return_std else errors
+
+    def _left_out(self, most: int) -> MeanErrors:
         voters, s = self._voters()
-        mass = float(self.n_samples_fit_) if s is None else float(s.sum())
-        most = min(int(self.max_neighbors), int(mass) - 1)
         rows = self.X_fit_ if voters is None else self.X_fit_[voters]
         left = LeftOut(self._search(voters), rows, np.arange(len(rows)), s)
-        return left.errors(
-            self._judge(voters), self.weights, most if max_neighbors is None else max_neighbors
-        )
+        return left.errors(self._judge(voters), self.weights, most)
 
     @abstractmethod
     def _judge(self, voters: Integers | None) -> Judge:

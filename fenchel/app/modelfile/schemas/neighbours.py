@@ -44,7 +44,8 @@ _votes: dict[str, Check] = {
     **_search,
     "weight_fit_": nothing | finite("n"),
     "n_neighbors_": size_of("k"),
-    "loo_errors_": floats(None),
+    "loo_errors_": floats("counts"),
+    "loo_standard_errors_": floats("counts"),
 }
 _labels: dict[str, Check] = {
     **_votes,
@@ -58,6 +59,7 @@ _smooth: dict[str, Check] = {
     "bandwidth_": finite_number,
     "bandwidths_": finite("grid"),
     "loo_errors_": floats("grid"),
+    "loo_standard_errors_": floats("grid"),
 }
 _fitted = ("n_features_in_", "X_fit_")
 
