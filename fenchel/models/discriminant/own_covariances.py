@@ -84,7 +84,7 @@ class OwnCovariances(GaussianClassifier):
                 if root.rank == 0:
                     # Equal rows tell nothing of a covariance: it is that of the other classes.
                     if sums.weight[k] <= 1.0 or not spread.any():
-                        raise ValueError(self._without_variance(k))
+                        raise ValueError(self._without_variance(k, bool(spread.any())))
                     T = sums.within / sums.weight.sum()
                 C = T / unit / unit[:, None]
                 rows = sums.weight[k] if root.rank else sums.weight.sum()
@@ -96,12 +96,17 @@ class OwnCovariances(GaussianClassifier):
             warn_outside(self._singular(sums, ranks, shares), RankDeficient)
         return found, ranks, shares, roots
 
-    def _without_variance(self, k: int) -> str:
+    def _without_variance(self, k: int, others_vary: bool) -> str:
         label = self.classes_.tolist()[k]
+        if not others_vary:
+            return (
+                "within the classes all rows are the same, and their covariances are zero: give "
+                "the classes rows that differ"
+            )
         return (
-            f"y has only 1 sample in class {label}, or in no class two rows that differ: the "
-            f"covariance is ill defined. Give the class more rows, or let the classes share a "
-            f"covariance: LinearDiscriminantAnalysis, RegularizedDiscriminantAnalysis(lam=...)"
+            f"y has only 1 sample in class {label!r}, and one row has no covariance. Give the "
+            "class more rows, or let the classes share a covariance: LinearDiscriminantAnalysis, "
+            "RegularizedDiscriminantAnalysis(lam=...)"
         )
 
     def _singular(self, sums: ClassSums, ranks: NDArray[np.int64], shares: Floats) -> str:

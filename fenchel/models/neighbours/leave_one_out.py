@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.geometry.local_average import power_of_two
-from fenchel.geometry.search.search import Integers, Search, without_own
+from fenchel.geometry.search.search import Integers, Search, rows_from, without_own
 from fenchel.models.neighbours.votes import (
     Weights,
     class_votes,
@@ -163,6 +163,10 @@ class LeftOut:
     def neighbours(self, rows: slice, most: int) -> tuple[Integers, Floats, Floats]:
         """Numbers, distances and weights of neighbours that reach `most`, without one unit of the
         own row."""
+        with rows_from(rows.start):
+            return self._neighbours(rows, most)
+
+    def _neighbours(self, rows: slice, most: int) -> tuple[Integers, Floats, Floats]:
         own, n = self.own[rows], self.search.n_points
         if self.weight is None:
             found = self.search.nearest(self.rows[rows], min(n, most + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -29,6 +30,7 @@ from fenchel.geometry.tiles import PairFold
 from fenchel.models.base import host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.neighbours.leave_one_out import MeanErrors
+from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
@@ -73,10 +75,10 @@ class Smoothing(SelfCertified, BaseEstimator):
             s, rows = s[kept], rows[kept]
             target = None if target is None else target[kept]
         self.X_fit_, self.y_fit_, self.weight_fit_ = rows, target, s
+        for name in ("bandwidths_", "loo_errors_", "loo_standard_errors_", "certificate_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         if not isinstance(self.bandwidth, str):
             self.bandwidth_ = float(self.bandwidth)
-            for name in ("bandwidths_", "loo_errors_", "loo_standard_errors_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
             return
         self.bandwidths_ = self._grid()
         if self._mass < 2.0:
@@ -87,6 +89,7 @@ class Smoothing(SelfCertified, BaseEstimator):
         found = self._errors(self.bandwidths_)
         self.loo_errors_, self.loo_standard_errors_ = found.values()
         self.bandwidth_ = float(self.bandwidths_[found.best])
+        self.certificate_ = exact(float(self.loo_errors_[found.best]))
 
     @property
     def _mass(self) -> float:
@@ -214,28 +217,36 @@ class Smoothing(SelfCertified, BaseEstimator):
             raise ValueError(f"{where}; raise the bandwidth, or take far='nearest'")
         warn_outside(f"{where}; these rows take the value of the nearest one", UserWarning)
 
-    @property
+    @cached_property
     def certificate_(self) -> Certificate:
         """The leave-one-out error at `bandwidth_`: "exact", a definition. Computed when asked for,
         unless bandwidth="loo" has found it."""
         check_is_fitted(self)
-        known = vars(self).get("loo_errors_")
-        errors = self.leave_one_out(self.bandwidth_) if known is None else known
-        value = float(errors.min())
-        return Certificate(value, value, "exact")
+        return exact(float(self.leave_one_out(self.bandwidth_)[0]))
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The mean error of the predictions for these rows, each with its weight: a definition, so
-        "exact". On the training rows it is the training error, in which each row has its own value
-        among those averaged."""
+        "exact". On the very rows of the fit, of which there must be two, it is the leave-one-out
+        error, as in `certificate_`."""
         if y is None and not is_remote(X):
             raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
-        value = self._risk(X, y, sample_weight)
-        return Certificate(value, value, "exact")
+        check_is_fitted(self, "X_fit_")
+        target, s = scored_targets(X, y, sample_weight)
+        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        if self._mass >= 2.0 and are_rows_of_fit(
+            blocks, target, s, self.X_fit_, fitted, self.weight_fit_
+        ):
+            return exact(float(self.leave_one_out(self.bandwidth_)[0]))
+        return exact(self._risk(X, target, s))
+
+    @property
+    def _fitted_target(self) -> NDArray[Any]:
+        """The targets of the fit, as they were given."""
+        return np.asarray(self.y_fit_)
 
     @abstractmethod
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """The mean error on some rows."""
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
+        """The mean error on some rows with targets and weights."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

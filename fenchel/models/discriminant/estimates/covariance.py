@@ -64,6 +64,8 @@ def shrunk(S: Floats, share: float) -> Floats:
 
 def shrunk_in_units(S: Floats, share: float, unit: Floats) -> Floats:
     """The same for columns divided by their units."""
+    if share == 0.0:  # of columns whose scales are far apart the units would lose one
+        return S.copy()
     return shrunk(S / unit / unit[:, None], share) * unit * unit[:, None]
 
 
