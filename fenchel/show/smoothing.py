@@ -143,14 +143,14 @@ def _found(
 def _band_notes(listed: list[Any], left: Floats, half: Floats, name: str) -> list[str]:
     """What one standard error says of the choice."""
     best = int(left.argmin())
-    far = np.flatnonzero(left > left[best] + half[best])
-    first = int(far[far < best].max(initial=-1)) + 1
-    last = int(far[far > best].min(initial=len(left))) - 1
+    near = np.flatnonzero(left <= left[best] + half[best])
     shaded = "Shaded: one standard error."
-    if first == last:
+    if len(near) == 1:
         return [f"{shaded} No other value is within one of the least."]
+    first, last = int(near[0]), int(near[-1])
     reach = f"{plain(name)} {said(listed[first])} to {said(listed[last])}"
-    return [f"{shaded} Within one of the least: {reach}."]
+    gaps = ", but for some between" if len(near) < last - first + 1 else ""
+    return [f"{shaded} Within one of the least: {reach}{gaps}."]
 
 
 def _vertices(at: Floats, left: Floats, half: Floats, is_log: bool) -> Any:

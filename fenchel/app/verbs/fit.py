@@ -206,10 +206,12 @@ def _proof(model: Any, data: Training) -> Any:
 
 def _is_converged(model: Any, proof: Any) -> bool:
     """As the model says, or its certificate: a closed form has nothing to converge."""
-    if proof is None:
-        return bool(vars(model).get("converged_", False))
-    tol = float(model.get_params(deep=False).get("tol", 0.0))
-    return bool(vars(model).get("converged_", proof.closed(tol)))
+    from fenchel.app.report.fitted import tolerance_of
+
+    known = vars(model)
+    if proof is None or "converged_" in known:
+        return bool(known.get("converged_", False))
+    return bool(proof.closed(tolerance_of(model, proof)))
 
 
 def _verdict(
@@ -220,7 +222,7 @@ def _verdict(
     out: str | None,
     level: float,
 ) -> None:
-    from fenchel.app.verbs.told import say_metrics, task_words
+    from fenchel.app.verbs.told import certificate_words, say_metrics, task_words
 
     task, (rows, columns) = data.task, data.X.shape
     said = f"{rows:,} rows, {columns} column{'s' if columns != 1 else ''} encoded"
@@ -235,9 +237,8 @@ def _verdict(
         say(f"chosen      {found}")
     proof = _proof(model, data)
     color = "green" if _is_converged(model, proof) else "yellow"
-    say(
-        f"certificate {proof if proof is not None else 'none: this model proves nothing'}", fg=color
-    )
+    words = "none: this model proves nothing" if proof is None else certificate_words(model, proof)
+    say(f"certificate {words}", fg=color)
     _say_intervals(model, data, level)
     zero = not _coefficients(model).any()
     if zero:

@@ -106,6 +106,15 @@ def is_training_table(held: Any, path: str) -> bool:
         return False
 
 
+def certificate_words(model: Any, proof: Certificate) -> str:
+    """What is proved; of a number that is a definition, what it is called and its value."""
+    from fenchel.models.certified import SelfCertified
+
+    if isinstance(model, SelfCertified) and model.definition:
+        return f"{model.definition} {proof.value:.10g}, exact by its definition"
+    return str(proof)
+
+
 def chosen_parameters(
     parameters: Mapping[str, Any], attributes: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -67,6 +67,8 @@ class NearestNeighbors(Neighbourhood):
     ([[0.5, 0.5]], [[1, 3]])
     """
 
+    definition = "mean distance to the neighbours"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETERS,
         "radius": [Interval(Real, 0, None, closed="left"), None],

@@ -57,6 +57,7 @@ class Smoothing(SelfCertified, BaseEstimator):
     y_fit_: Any
     weight_fit_: Floats | None
     bandwidth_: float
+    definition = "leave-one-out error"
 
     @property
     @abstractmethod

@@ -29,6 +29,7 @@ class Voting(Neighbourhood):
     y_fit_: Any
     weight_fit_: Floats | None
     n_neighbors_: int
+    definition = "leave-one-out error"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETERS,
