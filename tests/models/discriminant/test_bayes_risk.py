@@ -76,7 +76,7 @@ def slope(sizes, samples):
     ("d", "distance", "sizes", "repeats"),
     [
         (2, 1.5, (100, 400, 1600), 150),
-        *(pytest.param(*case, (100, 200, 400, 800, 1600, 6400), 1500, marks=LONG)
+        *(pytest.param(*case, (100, 200, 400, 800, 1600, 6400), 600, marks=LONG)
           for case in ((1, 2.0), (2, 1.5), (5, 1.0), (20, 3.0))),
     ],
 )  # fmt: skip
@@ -98,7 +98,7 @@ def test_linear_discriminants_approach_the_bayes_risk_as_one_over_n(d, distance,
     ("d", "sizes", "repeats", "draws"),
     [
         (2, (100, 400, 1600), 40, 20_000),
-        *(pytest.param(d, (200, 400, 800, 1600, 3200), 400, 200_000, marks=LONG)
+        *(pytest.param(d, (200, 400, 800, 1600, 3200), 200, 100_000, marks=LONG)
           for d in (1, 2, 4)),
     ],
 )  # fmt: skip
