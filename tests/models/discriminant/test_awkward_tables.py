@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import discriminant_analysis
 
 import fenchel
 from fenchel import (
@@ -16,7 +17,9 @@ from fenchel import (
     RankDeficient,
     RegularizedDiscriminantAnalysis,
     RegularizedDiscriminantAnalysisCV,
+    certify,
 )
+from fenchel.models.discriminant import linear
 from fenchel.score.folds.trial import FoldFailed
 
 LINEAR, QUADRATIC = LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -169,3 +172,76 @@ def test_a_file_with_words_for_classes(tmp_path):
             assert (
                 model.predict(table) == plain.predict(pd.DataFrame(X, columns=["u", "v", "w"]))
             ).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-140, 1e140])
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.filterwarnings("ignore::fenchel.RankDeficient")
+def test_few_rows_are_fitted_in_their_own_space(K, scale, monkeypatch):
+    """As by the covariance of all columns, its certificate and densities too."""
+    X, y = classes(6, 30, 40, K)
+    X[:, 7], X[:, 8] = 3.0, X[:, 9] + X[:, 10]
+    X, s = X * scale, np.random.default_rng(0).integers(0, 3, 30).astype(float)
+    Z, z = classes(7, 25, 40, K)
+    Z = Z * scale
+    Z[:, 7], Z[:, 8] = 3.0 * scale, Z[:, 9] + Z[:, 10]
+    far, at = classes(8, 90, 40, K)
+    for weight in (None, s):
+        for options in ({}, {"priors": np.arange(1.0, K + 1.0) / np.arange(1.0, K + 1.0).sum()}):
+            plain = LINEAR(store_covariance=True, **options).fit(X, y, weight)
+            with monkeypatch.context() as patch:
+                patch.setattr(linear, "WIDE", 10)
+                model = LINEAR(store_covariance=True, **options).fit(X, y, weight)
+                other = certify(model, Z, z)
+            assert "moments_" in vars(plain) and "moments_" not in vars(model)
+            assert model.rank_ == plain.rank_
+            for method in ("decision_function", "predict_proba", "log_density", "transform"):
+                a, b = (getattr(one, method)(Z) for one in (model, plain))
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6 * np.abs(b).max())
+            np.testing.assert_allclose(model.means_, plain.means_, rtol=1e-12)
+            if scale == 1.0:  # squares of the others leave float64
+                np.testing.assert_allclose(model.covariance_, plain.covariance_, atol=1e-12)
+            a, b = model.certificate_, plain.certificate_
+            assert a.closed(1e-9) and a.value == pytest.approx(b.value, rel=1e-9)
+            assert other.value == pytest.approx(certify(plain, Z, z).value, rel=1e-6)
+            assert other.value >= other.bound
+            assert float(model.bayes_error(2000)) == pytest.approx(
+                float(plain.bayes_error(2000)), abs=1e-6
+            )
+            if scale == 1.0 and not options:
+                assert certify(model, far, at).value > certify(LINEAR().fit(far, at), far, at).value
+    with pytest.raises(ValueError, match="keeps no moments"):
+        model.partial_fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::fenchel.RankDeficient")
+def test_thousands_of_columns_take_no_eigenvectors_of_their_covariance():
+    X, y = classes(9, 40, 5000, 2)
+    model = LINEAR().fit(X, y)
+    assert model.rank_ == 38
+    peer = discriminant_analysis.LinearDiscriminantAnalysis(solver="svd").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[::-1]), peer.predict_proba(X[::-1]), atol=1e-8)
+    single = LINEAR().fit(sparse.csr_array(X.astype(np.float32)), y)
+    assert single.coef_.dtype == np.float32
+    assert (single.predict(X.astype(np.float32)) == model.predict(X)).mean() > 0.9
+
+
+@EACH
+@pytest.mark.parametrize("scale", [0.1, 1e18, 1e100, 1e-100])
+@pytest.mark.parametrize("shape", [(60, 3), (40, 60)], ids=["tall", "wide"])
+@pytest.mark.filterwarnings("ignore::fenchel.RankDeficient")
+def test_a_constant_column_says_nothing_at_any_scale(kind, scale, shape):
+    """Such as a time stamp of nanoseconds that is the same in all rows."""
+    X, y = classes(10, *shape)
+    X = X * scale
+    more = np.column_stack([X, np.full(len(X), 1.7 * scale)])
+    settings = {"gammas": [0.3]} if kind is RegularizedDiscriminantAnalysisCV else {}
+    plain, model = kind(**settings).fit(X, y), kind(**settings).fit(more, y)
+    a, b = plain.predict(X), model.predict(more)
+    # Shrinkage is towards as many columns as there are.
+    exact = kind in (LINEAR, FisherDiscriminant)
+    assert (a == b).all() if exact else (a == b).mean() > 0.9
+    if exact:
+        scores = plain.decision_function(X)
+        found = model.decision_function(more)
+        np.testing.assert_allclose(found, scores, atol=1e-9 * np.abs(scores).max())

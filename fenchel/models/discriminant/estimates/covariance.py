@@ -32,11 +32,15 @@ class Root:
     log_det: float
     rank: int
 
+    def log_units(self, exponent: NDArray[np.int64]) -> float:
+        """Σ log 2^exponent over the columns that have variance."""
+        return float(np.log(2.0) * exponent[self.R.any(axis=0)].sum())
+
     def rescaled(self, exponent: NDArray[np.int64]) -> Root:
         """For columns multiplied by 2^exponent."""
         if not exponent.any():
             return self
-        log_det = self.log_det + 2.0 * float(np.log(2.0) * exponent.sum())
+        log_det = self.log_det + 2.0 * self.log_units(exponent)
         return Root(np.ldexp(self.R, -exponent), log_det, self.rank)
 
 
@@ -56,6 +60,8 @@ def root_of(S: Floats, tol: float) -> Root:
     values, V = np.linalg.eigh((C + C.T) / 2.0)
     keep = values > max(tol**2, d * EPS * max(float(values[-1]), 0.0))
     R = (V[:, keep] / np.sqrt(values[keep])).T / unit
+    # What rounding leaves of a column without variance would be large beside columns of large unit.
+    R[:, D == 0.0] = 0.0
     log_det = float(np.log(values[keep]).sum() + 2.0 * np.log(unit[D > 0.0]).sum())
     return Root(np.ascontiguousarray(R), log_det, int(keep.sum()))
 
