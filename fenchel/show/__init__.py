@@ -25,6 +25,7 @@ Fits
     regularisation_path(strengths, values, *, names=None, chosen=None, strength="penalty")
         values: (strengths, d); strength: the parameter's name, the axis is validation_curve's
     decision_boundary(across, up, predicted, points, codes, *, sure=None, labels=None, names=...)
+        predicted: a grid of classes, or a function such as `predict`, whose boundaries are drawn
     boundary_lines(rules, points, codes, *, labels=None, names=...)      rules: name -> function
     class_ellipses(points, codes, means, covariances, *, levels=(0.5, 0.95), labels=None, names=...)
     leave_one_out_curve(values, errors, *, standard_errors=None, chosen=None, share=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from show.reading import notes, tables, texts, title
+from show.reading import notes, parts, tables, texts, title
 from show.reading import picture as drawn
 
 from fenchel import GaussianClasses, QuadraticDiscriminantAnalysis, show
@@ -13,10 +13,6 @@ from fenchel.show.marching_squares import boundaries
 rng = np.random.default_rng(3)
 POINTS = rng.normal(size=(500, 2))
 SIDE = np.linspace(-2.0, 2.0, 41)
-
-
-def parts(chart, *names):
-    return [rows for rows in tables(chart) if rows and set(rows[0]) == set(names)]
 
 
 def circle(P):

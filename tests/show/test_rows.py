@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from show.reading import notes, tables, title
+from show.reading import notes, parts, tables, title
 
 from fenchel import show
 
@@ -13,10 +13,6 @@ SIDE = np.linspace(-1.0, 1.0, 21)
 SAID = (SIDE[:, None] > 0.3 * SIDE).astype(int)
 POINTS = rng.uniform(-0.95, 0.95, size=(400, 2))
 CODES = (POINTS[:, 1] > 0.3 * POINTS[:, 0]).astype(int)
-
-
-def parts(chart, *names):
-    return [rows for rows in tables(chart) if rows and set(rows[0]) == set(names)]
 
 
 def test_the_ground_is_the_prediction_everywhere():

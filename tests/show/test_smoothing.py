@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from show.reading import notes, tables, title
+from show.reading import notes, parts, title
 
 from fenchel import show
 
@@ -16,7 +16,7 @@ SPREAD = np.full(60, 0.011)
 
 
 def part(chart, *names):
-    (found,) = [rows for rows in tables(chart) if rows and set(rows[0]) == set(names)]
+    (found,) = parts(chart, *names)
     return {name: np.array([row[name] for row in found]) for name in names}
 
 
