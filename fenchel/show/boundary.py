@@ -94,10 +94,8 @@ def decision_boundary(
         said = said[::2, ::2]
     if said.shape != (len(y), len(x)):
         raise ValueError("predicted must have shape (up, across)")
-    both, called = groups_of(np.concatenate([said.ravel(), true]), labels, "predicted and codes")
-    if labels is None and np.array_equal(np.concatenate([said.ravel(), true]), both):
-        called = distinct(range(len(called)))
-    said, true = both[: said.size].reshape(said.shape), both[said.size :]
+    both, called = _named(np.concatenate([said.ravel(), true]), labels)
+    said, group = both[: said.size].reshape(said.shape), both[said.size :]
     ends = _ends(x), _ends(y)
     sides = side("across", plain(names[0]), ends[0]), side("up", plain(names[1]), ends[1])
     shade = _asked(sure, x, y) if callable(sure) else sure
@@ -108,12 +106,13 @@ def decision_boundary(
         cuts = _cuts(rule, said, x, y)
         drawn = _drawn(rule, ends, len(x), len(y))
         lines = [drawn.mark_line(style="ink", strokeWidth=1.1, clip=True).encode(**_path(sides))]
-        other = _error(rule, rows, codes)
-        heading = f"{percent(other)} of the rows lie in a region of another class"
+        heading = (
+            f"{percent(_error(rule, rows, true))} of the rows lie in a region of another class"
+        )
     layers = [
         *_ground(said, shade, cuts, ends, colours(len(called)), sides),
         *lines,
-        *counted(rows, true, ends, called, sides),
+        *counted(rows, group, ends, called, sides),
     ]
     return framed(
         layers,
@@ -176,9 +175,7 @@ def boundary_lines(
         raise ValueError(f"rules must be one to {RULES} functions by name, got {len(rules)}")
     rows, true = _rows(points, codes)
     x, y = _places(rows, across, up)
-    group, called = groups_of(true, labels, "codes")
-    if labels is None and np.array_equal(true, group):
-        called = distinct(range(len(called)))
+    group, called = _named(true, labels)
     ends = _ends(x), _ends(y)
     sides = side("across", plain(names[0]), ends[0]), side("up", plain(names[1]), ends[1])
     titles = distinct(rules)
@@ -225,11 +222,20 @@ def _legend(titles: list[str], inks: list[str]) -> Any:
     )
 
 
+def _named(classes: Any, labels: Sequence[Any] | None) -> tuple[Any, list[str]]:
+    """Codes 0 … K-1 of classes, and their names: codes are names themselves."""
+    codes, called = groups_of(classes, labels, "codes")
+    is_coded = labels is None and np.array_equal(classes, codes)
+    return codes, distinct(range(len(called))) if is_coded else called
+
+
 def _rows(points: Any, codes: Any) -> tuple[Floats, Any]:
     """Rows (n, 2) and their classes."""
     rows, true = np.asarray(points, dtype=np.float64), column(codes, "codes")
     if rows.shape != (len(true), 2) or not len(true):
         raise ValueError("points must have shape (n, 2), and codes one class a row")
+    if not np.isfinite(rows).all():
+        raise ValueError("points must be finite")
     return rows, true
 
 
@@ -250,7 +256,7 @@ def _asked(rule: Rule, x: Floats, y: Floats) -> Any:
 
 def _error(rule: Rule, rows: Floats, true: Any) -> float:
     """The share of rows to which a rule gives another class."""
-    return float((classes_at(rule, rows) != np.asarray(true)).mean())
+    return float((classes_at(rule, rows) != true).mean())
 
 
 def _cuts(rule: Rule, said: Any, x: Floats, y: Floats) -> Floats:

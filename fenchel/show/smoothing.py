@@ -83,8 +83,8 @@ def leave_one_out_curve(
     low, high = float((left - half).min()), float((left + half).max())
     span = (high - low) or max(abs(high), 1e-300)
     domain = [low - 0.06 * span, high + 0.1 * span]
-    if share:
-        domain = [max(domain[0], 0.0), min(domain[1], 1.0)]
+    if share:  # an axis of at least one per cent, where no row is misclassified
+        domain = [max(domain[0], 0.0), min(max(domain[1], max(domain[0], 0.0) + 0.01), 1.0)]
     y: Side = {
         "title": "error",
         "scale": alt.Scale(domain=rounded(domain, span).tolist(), nice=False, zero=False),
@@ -92,7 +92,7 @@ def leave_one_out_curve(
             title=plain(error),
             tickCount=5,
             minExtent=EXTENT,
-            format=".0~%" if share else alt.Undefined,
+            format=".1~%" if share else alt.Undefined,
         ),
     }
     places = [shown(value) for value in (listed if axis.names is None else axis.names)]
