@@ -206,22 +206,29 @@ def fitted(model: Any, data: Training, settings: Sequence[str] = ()) -> Any:
     """
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        try:
+        with refused(model, settings, "be fitted"):
             model = model.fit(data.X, data.y)
-        except InvalidParameterError as error:
-            raise BadUsage(" ".join(str(error).split())) from None
-        except (TypeError, ValueError) as error:
-            first = str(error).strip().splitlines()[0].rstrip(".")
-            if settings:
-                given = " ".join(f"--set {text}" for text in settings)
-                name = type(model).__name__
-                raise BadUsage(f"{name} cannot be fitted with {given}: {first}") from None
-            raise BadData(f"{type(model).__name__} cannot be fitted: {first}") from None
     for one in told:
         if is_by_construction(str(one.message), data.encoder):
             continue
         warnings.warn(with_names(str(one.message), data.encoder.names), one.category, stacklevel=2)
     return model
+
+
+@contextmanager
+def refused(model: Any, settings: Sequence[str], what: str) -> Iterator[None]:
+    """What a model finds wrong with the rows, as BadData; with settings, as BadUsage."""
+    try:
+        yield
+    except InvalidParameterError as error:
+        raise BadUsage(" ".join(str(error).split())) from None
+    except (TypeError, ValueError) as error:
+        first = str(error).strip().splitlines()[0].rstrip(".")
+        name = type(model).__name__
+        if settings:
+            given = " ".join(f"--set {text}" for text in settings)
+            raise BadUsage(f"{name} cannot {what} with {given}: {first}") from None
+        raise BadData(f"{name} cannot {what}: {first}") from None
 
 
 def is_by_construction(text: str, encoder: Encoder) -> bool:

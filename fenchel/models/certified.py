@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from fenchel.convex.certificate import Certificate
 
@@ -12,7 +12,11 @@ class SelfCertified(ABC):
     """A fitted estimator that certifies itself on any rows: `fenchel.certify` asks it first.
 
     What certificates of its kind say, and of which objective, its docstring states.
+    definition: what the certified number is called where it is a definition, which nothing is
+    sought to improve; empty where it is an objective with a bound.
     """
+
+    definition: ClassVar[str] = ""
 
     @abstractmethod
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:

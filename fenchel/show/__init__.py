@@ -25,6 +25,11 @@ Fits
     regularisation_path(strengths, values, *, names=None, chosen=None, strength="penalty")
         values: (strengths, d); strength: the parameter's name, the axis is validation_curve's
     decision_boundary(across, up, predicted, points, codes, *, sure=None, labels=None, names=...)
+        predicted: a grid of classes, or a function such as `predict`, whose boundaries are drawn
+    boundary_lines(rules, points, codes, *, labels=None, names=...)      rules: name -> function
+    class_ellipses(points, codes, means, covariances, *, levels=(0.5, 0.95), labels=None, names=...)
+    leave_one_out_curve(values, errors, *, standard_errors=None, chosen=None, share=False)
+    local_average(x, y, places, average, standard_errors=None, *, reach=inf, level=0.95)
     surrogates(losses=None), level_lines(H, *, minimiser=None, path=None)
     eigen_errors(profile, path, *, minimiser=None)
 Rows without a target
@@ -61,12 +66,13 @@ under the pointer carry their threshold as `item.datum.t`. net_benefit takes pro
 threshold is one of them.
 """
 
-from fenchel.show.boundary import decision_boundary
+from fenchel.show.boundary import boundary_lines, decision_boundary
 from fenchel.show.class_bins import class_histograms
 from fenchel.show.clusters import elbow, restarts, silhouettes
 from fenchel.show.components import embedding, scree
 from fenchel.show.descent import eigen_errors, level_lines
 from fenchel.show.det_plane import det
+from fenchel.show.ellipses import class_ellipses
 from fenchel.show.errors import confusion
 from fenchel.show.flags import gains, lift, precision_recall
 from fenchel.show.folds import comparison, fold_scores
@@ -85,6 +91,7 @@ from fenchel.show.regularisation import regularisation_path
 from fenchel.show.reliability import calibration, net_benefit
 from fenchel.show.residual import leverage, predicted_observed, quantile_plot, residuals
 from fenchel.show.roc_plane import roc
+from fenchel.show.smoothing import leave_one_out_curve, local_average
 from fenchel.show.solver import convergence, objective
 from fenchel.show.stability import drift
 from fenchel.show.theme import enable_theme, theme
@@ -94,8 +101,10 @@ from fenchel.show.weights import coefficients
 
 __all__ = [
     "OperatingPoints",
+    "boundary_lines",
     "calibration",
     "choice_of_k",
+    "class_ellipses",
     "class_histograms",
     "cluster_classes",
     "coefficients",
@@ -117,11 +126,13 @@ __all__ = [
     "gains",
     "importance",
     "learning_curve",
+    "leave_one_out_curve",
     "level_lines",
     "leverage",
     "lift",
     "lloyd_iterations",
     "mixture_ellipses",
+    "local_average",
     "net_benefit",
     "objective",
     "operating_points",

@@ -35,9 +35,16 @@ def side(title: str, name: str, ends: Ends) -> dict[str, Any]:
     return {"title": title, "scale": scale, "axis": axis}
 
 
+def reach(values: Any) -> Ends:
+    """The range of a column, and a little around it."""
+    low, high = float(values.min()), float(values.max())
+    pad = 0.03 * (high - low) or max(abs(low), 1.0) * 0.5
+    return low - pad, high + pad
+
+
 def place(index: str, ends: Ends, cells: int) -> str:
     """The expression of a place, out of the number of its cell."""
-    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells!r}"
+    return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells:.10g}"
 
 
 def counted(
@@ -89,38 +96,46 @@ def counted(
         yield legend(names, inks, what)
 
 
-def rectangles(values: Any) -> NDArray[np.intp]:
+def rectangles(values: Any, cuts: Any = None) -> NDArray[Any]:
     """A grid (tall, wide) of whole numbers as few rectangles of one number each: runs along a row,
     and equal runs of rows that follow each other.
 
-    Columns: first and end along the row, first and end of the rows, the number.
+    Runs end between cells, or where `cuts` (tall, wide - 1) says. Columns: first and end along the
+    row, first and end of the rows, the number.
     """
-    found: list[list[int]] = []
-    before: dict[tuple[int, int, int], list[int]] = {}
+    found: list[list[Any]] = []
+    before: dict[tuple[Any, Any, int], list[Any]] = {}
     wide = values.shape[1]
     for j, row in enumerate(values):
-        begins = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist()]
+        edges = np.flatnonzero(np.diff(row))
+        ends = (edges + 1 if cuts is None else cuts[j, edges].round(2)).tolist()
+        cells = row[[0, *(edges + 1).tolist()]].tolist()
         here = {}
-        for begin, end in zip(begins, [*begins[1:], wide], strict=True):
-            run = begin, end, int(row[begin])
+        for begin, end, value in zip([0, *ends], [*ends, wide], cells, strict=True):
+            run = begin, end, int(value)
             if run not in before:
                 found.append([begin, end, j, j + 1, run[2]])
             here[run] = before.get(run, found[-1])
             here[run][3] = j + 1
         before = here
-    return np.array(found, dtype=np.intp).reshape(-1, 5)
+    return np.array(found, dtype=np.intp if cuts is None else np.float64).reshape(-1, 5)
 
 
 def filled(
     shapes: Any, shade: Any, colour: str, ends: tuple[Ends, Ends], grid: Any, sides: Any, most: int,
     range_: tuple[float, float],
 ) -> Any:  # fmt: skip
-    """Rectangles of a grid (tall, wide) in shades 0 … most of a colour."""
+    """Rectangles of a grid (tall, wide) in shades 0 … most of a colour, or all in its last."""
     i, e, j, t = shapes.T[:4]
     tall, wide = grid
-    scale = alt.Scale(domain=[0, most], range=list(range_))
+    columns = {"i": i, "e": e, "j": j.astype(int), "t": t.astype(int)}
+    opacity: Any = alt.value(range_[1])
+    if shade is not None:
+        columns["s"] = shade
+        scale = alt.Scale(domain=[0, most], range=list(range_))
+        opacity = alt.Opacity("s:Q", scale=scale, legend=None)
     return (
-        alt.Chart(table(i=i, e=e, j=j, t=t, s=shade))
+        alt.Chart(table(**columns))
         .transform_calculate(
             a=place("datum.i", ends[0], wide),
             b=place("datum.e", ends[0], wide),
@@ -133,7 +148,7 @@ def filled(
             x2="b:Q",
             y=alt.Y("d:Q", **sides[1]),
             y2="f:Q",
-            opacity=alt.Opacity("s:Q", scale=scale, legend=None),
+            opacity=opacity,
         )
     )
 

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from fenchel.show.arguments import groups_of
-from fenchel.show.cells import counted, side
+from fenchel.show.cells import counted, reach, side
 from fenchel.show.frame import Width, framed, shares
 from fenchel.show.inline import rounded, table
 from fenchel.show.theme import BLUE, ORANGE
@@ -122,7 +122,7 @@ def embedding(
         raise ValueError("points must have shape (n, 2), and codes one group a row")
     if not np.isfinite(Z).all():
         raise ValueError("points must be finite")
-    ends = _reach(Z[:, 0]), _reach(Z[:, 1])
+    ends = reach(Z[:, 0]), reach(Z[:, 1])
     across, up = plain(names[0]), plain(names[1])
     sides = side("across", across, ends[0]), side("up", up, ends[1])
     return framed(
@@ -132,9 +132,3 @@ def embedding(
         width=width,
         height=height,
     )
-
-
-def _reach(values: Any) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    pad = 0.03 * (high - low) or max(abs(low), 1.0) * 0.5
-    return low - pad, high + pad

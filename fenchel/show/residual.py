@@ -11,14 +11,12 @@ from scipy.special import betaincinv, ndtri
 
 from fenchel.score.groups import Floats
 from fenchel.score.labels import column
-from fenchel.show.frame import Side, Width, framed
+from fenchel.show.frame import Width, framed
 from fenchel.show.inline import rounded, table
+from fenchel.show.scatter import counted_note, number_side, padded, scatter
 from fenchel.show.theme import BLUE, GREY, ORANGE
 from fenchel.show.words import number, percent
 
-MOST = 2000  # rows drawn as points; more are counted in cells
-CELLS = (48, 36)
-FINE = 4000  # steps across: ten to a pixel
 TAIL = 60  # extreme rows of a quantile plot that are all drawn, at each end
 INNER = 180  # of those between
 
@@ -46,11 +44,11 @@ def predicted_observed(
     'R² 0.970, mean absolute error 0.133'
     """
     observed, predicted = _pair(y, prediction)
-    across, up = (_padded(np.array([v.min(), v.max()])) for v in (predicted, observed))
-    sides = _side("predicted", across, grid=False), _side("observed", up)
+    across, up = (padded(np.array([v.min(), v.max()])) for v in (predicted, observed))
+    sides = number_side("predicted", across, grid=False), number_side("observed", up)
     equal = alt.Chart(table(x=rounded(across), y=rounded(across)))
     layers = [
-        _cloud(predicted, observed, across, up, sides),
+        scatter(predicted, observed, across, up, sides),
         equal.mark_line(color=GREY, strokeWidth=1.2, clip=True).encode(
             x=alt.X("x:Q", **sides[0]), y=alt.Y("y:Q", **sides[1])
         ),
@@ -62,7 +60,7 @@ def predicted_observed(
     return framed(
         layers,
         title=title or f"{fit}mean absolute error {error}",
-        notes=[_counted(len(observed))],
+        notes=[counted_note(len(observed))],
         width=width,
         height=height,
     )
@@ -93,14 +91,14 @@ def residuals(
     observed, predicted = _pair(y, prediction)
     left = observed - predicted
     reach = float(np.abs(left).max()) or 1.0
-    across = _padded(np.array([predicted.min(), predicted.max()]))
-    up = _padded(np.array([-reach, reach]))
-    sides = _side("predicted", across, grid=False), _side("observed − predicted", up)
+    across = padded(np.array([predicted.min(), predicted.max()]))
+    up = padded(np.array([-reach, reach]))
+    sides = number_side("predicted", across, grid=False), number_side("observed − predicted", up)
     x, y_axis = alt.X("x:Q", **sides[0]), alt.Y("y:Q", **sides[1])
     at, middle = _running_mean(predicted, left)
     trend = alt.Chart(table(x=rounded(at, float(np.ptp(across))), y=rounded(middle, 2.0 * reach)))
     layers = [
-        _cloud(predicted, left, across, up, sides),
+        scatter(predicted, left, across, up, sides),
         alt.Chart(table(y=[0.0])).mark_rule(color=GREY, strokeWidth=1.2).encode(y=y_axis),
         trend.mark_line(color=ORANGE, strokeWidth=2.2).encode(x=x, y=y_axis),
     ]
@@ -109,7 +107,7 @@ def residuals(
     return framed(
         layers,
         title=title or f"{said}, standard deviation {number(spread)}",
-        notes=["Orange: mean of neighbouring rows.", _counted(len(left))],
+        notes=["Orange: mean of neighbouring rows.", counted_note(len(left))],
         width=width,
         height=height,
     )
@@ -152,7 +150,7 @@ def quantile_plot(
     inside = float(((left >= low) & (left <= high)).mean())
     normal = ndtri((rank - 0.5) / n)
     keep = _quantiles_kept(n)
-    ends = _padded(np.array([min(left[0], normal[0]), max(left[-1], normal[-1])]))
+    ends = padded(np.array([min(left[0], normal[0]), max(left[-1], normal[-1])]))
     span = float(np.ptp(ends))
     data = table(
         x=rounded(normal[keep], span),
@@ -160,9 +158,9 @@ def quantile_plot(
         a=rounded(low[keep], span),
         b=rounded(high[keep], span),
     )
-    side = _padded(np.array([normal[0], normal[-1]]))
-    vertical = _side("residual, standardised", ends)
-    x = alt.X("x:Q", **_side("expected of a normal law", side, grid=False))
+    side = padded(np.array([normal[0], normal[-1]]))
+    vertical = number_side("residual, standardised", ends)
+    x = alt.X("x:Q", **number_side("expected of a normal law", side, grid=False))
     y_axis = alt.Y("y:Q", **vertical)
     tooltip = [
         alt.Tooltip("x:Q", title="expected", format=".3"),
@@ -215,11 +213,11 @@ def leverage(
     h, r = _pair(leverages, standardised, ("leverages", "standardised"))
     across = np.array([0.0, 1.05 * max(float(h.max()), 1e-9)])
     reach = max(float(np.abs(r).max()), 1.0)
-    up = _padded(np.array([-reach, reach]))
-    sides = _side("leverage", across, grid=False), _side("residual, standardised", up)
+    up = padded(np.array([-reach, reach]))
+    sides = number_side("leverage", across, grid=False), number_side("residual, standardised", up)
     x, y_axis = alt.X("x:Q", **sides[0]), alt.Y("y:Q", **sides[1])
     layers = [
-        _cloud(h, r, across, up, sides),
+        scatter(h, r, across, up, sides),
         alt.Chart(table(y=[0.0])).mark_rule(color=GREY, strokeWidth=1.2).encode(y=y_axis),
     ]
     said = f"Leverage: largest {number(float(h.max()))}, mean {number(float(h.mean()))}"
@@ -230,7 +228,9 @@ def leverage(
         said = f"{above} of {len(h)} {has} a leverage above {number(most)}"
         limit = alt.Chart(table(x=rounded([most], float(np.ptp(across)))))
         layers.append(limit.mark_rule(color=ORANGE, strokeDash=[4, 3], clip=True).encode(x=x))
-    return framed(layers, title=title or said, notes=[_counted(len(h))], width=width, height=height)
+    return framed(
+        layers, title=title or said, notes=[counted_note(len(h))], width=width, height=height
+    )
 
 
 def _pair(
@@ -262,76 +262,6 @@ def _numbers(values: Any, name: str) -> Floats:
             f"{name} must be numbers, and its values are {given.dtype}: labels are drawn by "
             "confusion(y, predicted)"
         ) from None
-
-
-def _side(title: str, ends: Floats, **look: Any) -> Side:
-    scale = alt.Scale(domain=rounded(ends).tolist(), nice=False, zero=False)
-    return {"title": title, "scale": scale, "axis": alt.Axis(tickCount=5, **look)}
-
-
-def _padded(ends: Floats) -> Floats:
-    reach = float(np.ptp(ends)) or max(abs(float(ends[0])), 1.0)
-    return np.array([ends[0] - 0.04 * reach, ends[1] + 0.04 * reach])
-
-
-def _counted(n: int) -> str:
-    return f"{n:,} rows, counted in cells." if n > MOST else ""
-
-
-def _cloud(x: Floats, y: Floats, across: Floats, up: Floats, sides: tuple[Side, Side]) -> Any:
-    """Points, or where they are many, cells as dark as they are full."""
-    if len(x) <= MOST:
-        return _points(x, y, across, up, sides)
-    count, *_ = np.histogram2d(x, y, CELLS, range=[across, up])
-    i, j = np.nonzero(count)
-    cells = alt.Chart(table(i=i, j=j, n=count[i, j])).transform_calculate(
-        a=_place("i", across, CELLS[0]),
-        b=_place("(datum.i + 1)", across, CELLS[0]),
-        c=_place("j", up, CELLS[1]),
-        d=_place("(datum.j + 1)", up, CELLS[1]),
-    )
-    tooltip = [
-        alt.Tooltip("n:Q", title="rows", format=","),
-        alt.Tooltip("a:Q", title="across from", format=".4~g"),
-        alt.Tooltip("b:Q", title="across to", format=".4~g"),
-        alt.Tooltip("c:Q", title="up from", format=".4~g"),
-        alt.Tooltip("d:Q", title="up to", format=".4~g"),
-    ]
-    scale = alt.Scale(type="log", domain=[1, max(float(count.max()), 2.0)], range=[0.12, 1.0])
-    return cells.mark_rect(color=BLUE).encode(
-        x=alt.X("a:Q", **sides[0]),
-        x2=alt.X2("b:Q", title=sides[0]["title"]),
-        y=alt.Y("c:Q", **sides[1]),
-        y2=alt.Y2("d:Q", title=sides[1]["title"]),
-        opacity=alt.Opacity("n:Q", title="rows", scale=scale, legend=None),
-        tooltip=tooltip,
-    )
-
-
-def _points(x: Floats, y: Floats, across: Floats, up: Floats, sides: tuple[Side, Side]) -> Any:
-    """One point a row, its place as whole steps of a fine grid, which are short to write."""
-    i, j = (
-        np.round((values - ends[0]) * (FINE / np.ptp(ends)))
-        for values, ends in ((x, across), (y, up))
-    )
-    few = len(x) <= 300
-    points = alt.Chart(table(i=i, j=j)).transform_calculate(
-        x=_place("i", across, FINE), y=_place("j", up, FINE)
-    )
-    tooltip = [
-        alt.Tooltip("x:Q", title=sides[0]["title"], format=".4~g"),
-        alt.Tooltip("y:Q", title=sides[1]["title"], format=".4~g"),
-    ]
-    mark = points.mark_point(
-        filled=True, color=BLUE, size=26 if few else 14, opacity=0.7 if few else 0.45
-    )
-    return mark.encode(x=alt.X("x:Q", **sides[0]), y=alt.Y("y:Q", **sides[1]), tooltip=tooltip)
-
-
-def _place(step: str, ends: Floats, steps: int) -> str:
-    """The expression of a number that lies so many steps from the lower end."""
-    at = step if step.startswith("(") else f"datum.{step}"
-    return f"{float(ends[0])!r} + {at} * {float(np.ptp(ends)) / steps!r}"
 
 
 def _running_mean(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -56,7 +56,7 @@ def level_of(value: Any) -> str:
 def lines(sentences: Iterable[str], width: float) -> list[str]:
     """Sentences broken into lines of so many letters, but not before a sign of per cent."""
     whole = plain(" ".join(sentences), LONGEST).replace(" %", "\N{NO-BREAK SPACE}%")
-    found = textwrap.wrap(whole, max(int(width), 20))
+    found = textwrap.wrap(whole, max(int(width), 20), break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in found]
 
 

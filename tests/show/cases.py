@@ -93,6 +93,12 @@ CHOICE = ChoiceOfK(
     is_clear=True,
 )
 
+
+def ragged(P: Any) -> Any:
+    """A rule that changes its mind everywhere."""
+    return (np.floor(7.0 * P[:, 0]) * np.floor(5.0 * P[:, 1])).astype(int) % 9
+
+
 CASES: dict[str, Callable[..., Any]] = {
     "roc": lambda **w: show.roc(CURVE, band=BAND, threshold=0.3, **w),
     "roc of many rows": lambda **w: show.roc(
@@ -157,6 +163,76 @@ CASES: dict[str, Callable[..., Any]] = {
         rng.integers(9, size=20_000),
         **w,
     ),
+    "decision_boundary of a function": lambda **w: show.decision_boundary(
+        None,
+        None,
+        lambda P: np.where(P[:, 1] > P[:, 0] ** 2, EVIL, WORSE),
+        np.stack([X, Z], axis=1),
+        np.where(Z > X, EVIL, WORSE),
+        sure=lambda P: np.abs(P[:, 1] - P[:, 0] ** 2),
+        **w,
+    ),
+    "decision_boundary of a ragged rule": lambda **w: show.decision_boundary(
+        None, None, ragged, np.stack([MANY_X, MANY_Z], axis=1), rng.integers(9, size=20_000), **w
+    ),
+    "boundary_lines": lambda **w: show.boundary_lines(
+        {EVIL: lambda P: P[:, 0] > P[:, 1], WORSE: lambda P: P[:, 0] > 0.0, LONG: ragged},
+        np.stack([X, Z], axis=1),
+        Z > X,
+        labels=[EVIL, WORSE],
+        names=[EVIL, LONG],
+        **w,
+    ),
+    "boundary_lines of one class": lambda **w: show.boundary_lines(
+        {"all": lambda P: np.zeros(len(P))}, [[1e9, 1e-9]] * 3, [0, 0, 0], **w
+    ),
+    "class_ellipses": lambda **w: show.class_ellipses(
+        np.stack([X, 1e-9 * Z], axis=1),
+        (Z > X).astype(int),
+        [[0.5, 0.0], [-0.5, 0.0]],
+        np.diag([1.0, 1e-18]),
+        levels=[0.99, 0.5, 0.9],
+        labels=[EVIL, WORSE],
+        names=[EVIL, LONG],
+        **w,
+    ),
+    "class_ellipses of many classes": lambda **w: show.class_ellipses(
+        np.stack([MANY_X, MANY_Z], axis=1),
+        rng.integers(9, size=20_000),
+        rng.normal(size=(9, 2)),
+        [np.diag([1.0 + k, 0.0]) for k in range(9)],
+        **w,
+    ),
+    "leave_one_out_curve": lambda **w: show.leave_one_out_curve(
+        np.arange(1, 8),
+        1.0 - TEST.mean(1),
+        standard_errors=np.full(7, 0.02),
+        chosen=3,
+        name=EVIL,
+        error=LONG,
+        share=True,
+        **w,
+    ),
+    "leave_one_out_curve of many values": lambda **w: show.leave_one_out_curve(
+        np.arange(1, 20_001),
+        1e-9 * np.abs(np.cumsum(MANY_X)),
+        standard_errors=1e-9 * np.abs(MANY_Z),
+        **w,
+    ),
+    "leave_one_out_curve of one value": lambda **w: show.leave_one_out_curve([5], [0.0], **w),
+    "local_average": lambda **w: show.local_average(
+        X, Z, SIDE, np.sin(SIDE), np.where(np.abs(SIDE) < 0.3, np.inf, 0.1), names=[EVIL, LONG], **w
+    ),
+    "local_average of many rows": lambda **w: show.local_average(
+        1e9 + MANY_X,
+        1e-9 * MANY_Z,
+        1e9 + np.linspace(-8.0, 8.0, 3000),
+        1e-9 * np.sin(np.linspace(-8.0, 80.0, 3000)),
+        np.full(3000, 1e-10),
+        reach=0.1,
+        **w,
+    ),
+    "local_average without a band": lambda **w: show.local_average([1.0], [2.0], [5.0], [2.0], **w),
     "elbow": lambda **w: show.elbow(
         [1, 2, 3, 4],
         [9.0, 3.0, 2.5, 2.2],

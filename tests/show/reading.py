@@ -53,6 +53,11 @@ def table(chart: Any, *fields: str) -> list[dict[str, Any]]:
     return found[0]
 
 
+def parts(chart: Any, *fields: str) -> list[list[dict[str, Any]]]:
+    """All tables that have these fields and no others."""
+    return [rows for rows in tables(chart) if rows and set(rows[0]) == set(fields)]
+
+
 def column(rows: list[dict[str, Any]], field: str) -> list[Any]:
     return [row[field] for row in rows]
 

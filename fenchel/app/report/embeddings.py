@@ -42,6 +42,7 @@ class Embedding:
     axes : directions in the columns; None where the map is not linear
     proof : that no other plane holds more; None where the map is not linear
     codes, labels : groups of the rows, by which they are coloured
+    numbers : of the rows in the table they are from; None where they are all of it
     """
 
     entry: Entry
@@ -57,6 +58,7 @@ class Embedding:
     proof: Certificate | None
     codes: NDArray[np.intp] | None = None
     labels: Sequence[str] = ()
+    numbers: NDArray[np.intp] | None = None
 
 
 def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embedding:
@@ -105,7 +107,7 @@ def mapped(task: Task, X: Any, y: NDArray[Any], seed: int) -> tuple[Embedding, .
     with one_thread():
         cloud = CentredRows(rows)
         found = tuple(embedded(entry, rows, cloud, seed) for entry in EMBEDDINGS)
-    return tuple(replace(one, **_groups(task, y[some])) for one in found)
+    return tuple(replace(one, numbers=some, **_groups(task, y[some])) for one in found)
 
 
 def _groups(task: Task, y: NDArray[Any]) -> dict[str, Any]:

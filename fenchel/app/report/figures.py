@@ -14,7 +14,7 @@ from fenchel.app.report.embeddings import embedding_figures
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
-from fenchel.app.report.plane import boundary, strongest
+from fenchel.app.report.plane import boundary, component_boundary, component_map, strongest
 from fenchel.app.report.study import Study
 from fenchel.app.report.two import gives_probabilities
 from fenchel.convex.certificate import Certificate
@@ -35,6 +35,7 @@ KINDS = {
     "fold_scores": "Folds",
     "validation_curve": "Validation curve",
     "learning_curve": "Learning curve",
+    "leave_one_out": "Leave-one-out error",
     "convergence": "Convergence",
     "convergence_time": "Convergence in time",
     "coefficients": "Coefficients",
@@ -88,6 +89,9 @@ def figures(
     kind = found.parts.task.kind
     judged = {"two classes": _two, "several classes": _several, "number": _number}[kind]
     drawers = [*_shared(found), *judged(found, points, known), *correlation_figure(numbers)]
+    left = numbers["model"]["leave_one_out"]
+    if left is not None:
+        drawers.append(("leave_one_out", lambda: _leave_one_out(left, kind != "number")))
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
     whole |= placed_figures([embedding_figures(one, **BROAD) for one in found.maps])
     if "coefficients" in whole:
@@ -100,10 +104,18 @@ def figures(
             + whole["importance"]["notes"]
         )
     if "boundary" in whole:
-        whole["boundary"]["notes"] += " Rows in the outer 0.5 % of either column are not drawn."
-        if len(found.encoder.names) > 2:
-            whole["boundary"]["notes"] += " All other columns are at their mean."
+        whole["boundary"]["notes"] += _boundary_notes(found)
     return whole
+
+
+def _boundary_notes(found: Study) -> str:
+    if component_map(found) is not None:
+        return (
+            " Regions: what the model predicts in the plane through the mean of the columns; the "
+            "rows are projected onto it, and those in the outer 0.5 % of either axis are not drawn."
+        )
+    notes = " Rows in the outer 0.5 % of either column are not drawn."
+    return notes + " All other columns are at their mean." * (len(found.encoder.names) > 2)
 
 
 def placed_figures(lists: Sequence[dict[str, Any]]) -> dict[str, Figure]:
@@ -183,9 +195,24 @@ def _shared(found: Study) -> Iterator[Named]:
 
 
 def _boundary(found: Study) -> Iterator[Named]:
-    columns = strongest(found)
+    columns, plane = strongest(found), component_map(found)
     if len(columns) == 2:
         yield "boundary", lambda: boundary(found, columns)
+    elif plane is not None:
+        yield "boundary", lambda: component_boundary(found, plane)
+
+
+def _leave_one_out(held: dict[str, Any], is_share: bool) -> Any:
+    return show.leave_one_out_curve(
+        held["values"],
+        held["errors"],
+        standard_errors=held["standard_errors"],
+        chosen=held["chosen"],
+        error="leave-one-out error" if is_share else "mean squared leave-one-out error",
+        share=is_share,
+        height=TALL,
+        **BROAD,
+    )
 
 
 def _coefficients(found: Study, w: Any) -> Any:

@@ -142,7 +142,7 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
         if found.challenger is None
         else found.challenger.numbers(found.contest, head["model"]["value"], level),
         "model": {
-            **winner_numbers(task, found.winner, found.contest, found.encoder),
+            **winner_numbers(task, found.winner, found.contest, found.encoder, level),
             "importance": found.importance,
             "unpenalised": found.unpenalised,
         },

@@ -1,4 +1,4 @@
-"""The chosen model in the plane of its two strongest columns."""
+"""The chosen model in the plane of its two strongest columns, or of two principal components."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fenchel import show
+from fenchel.app.report.embeddings import Embedding
 from fenchel.app.report.fitted import planes
 from fenchel.app.report.study import Study
 from fenchel.app.report.two import gives_probabilities
@@ -62,6 +63,42 @@ def boundary(found: Study, columns: list[int]) -> Any:
             f"{plan.name}, days since 1970" if plan.kind == "date" else plan.name for plan in plans
         ],
         title=f"{plans[0].name} and {plans[1].name}, the two strongest columns of numbers",
+        width="container",
+    )
+
+
+def component_map(found: Study) -> Embedding | None:
+    """The map of the rows by their first two principal components, where the classes are to be
+    shown there: of models without coefficients, which have no strongest columns."""
+    if not found.parts.task.classes or planes(found.model) is not None:
+        return None
+    for one in found.maps:
+        if one.axes is not None and one.points.shape[1] == 2:
+            return one
+    return None
+
+
+def component_boundary(found: Study, shown: Embedding) -> Any:
+    """The predicted class over the plane through the mean, and the rows projected onto it."""
+    classes, model = found.parts.task.classes, found.model
+    least = 1.0 / len(classes)
+
+    def rows(places: Any) -> Any:
+        return shown.model.inverse_transform(places)
+
+    def sure(places: Any) -> Any:
+        return (model.predict_proba(rows(places)).max(axis=1) - least) / (1.0 - least)
+
+    across, up = (_side(shown.points[:, k]) for k in range(2))
+    return show.decision_boundary(
+        across,
+        up,
+        lambda places: model.predict(rows(places)),
+        shown.points,
+        found.y[shown.numbers],
+        sure=sure if gives_probabilities(model) else None,
+        labels=classes,
+        names=("first principal component", "second principal component"),
         width="container",
     )
 

@@ -112,6 +112,8 @@ def certificate_line(numbers: Numbers) -> str:
     proof = numbers["certificate"]
     if not proof["certified"]:
         return f"not certified, because {proof['reason']}"
+    if proof["definition"]:
+        return f"certified: the {proof['definition']} is exact, {number(proof['objective'], 4)}"
     gap = proof["relative_gap"]
     near = f"{gap:.2g}" if gap > ROUNDING else "rounding"
     return f"certified: the fit is within {near} of the best possible objective ({proof['kind']})"

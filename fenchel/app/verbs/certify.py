@@ -90,7 +90,7 @@ def command(
         _words(rows, proof, reason, stored)
         for sentence in (f"Not bounded: {why}.",) if bounds is None else _quotable(bounds):
             say(sentence)
-        _verdict(proof, reason, bounds)
+        _verdict(held.model, proof, reason, bounds)
     check_bars(bars, results)
 
 
@@ -239,10 +239,15 @@ def _words(rows: _Rows, proof: Certificate | None, reason: str, stored: Any) -> 
         say(f"The objective {agrees} with the one in the model file, {stored.value:.10g}.")
 
 
-def _verdict(proof: Certificate | None, reason: str, bounds: RiskCertificate | None) -> None:
+def _verdict(
+    model: Any, proof: Certificate | None, reason: str, bounds: RiskCertificate | None
+) -> None:
+    from fenchel.app.verbs.told import certificate_words
+
     if proof is not None:
         proved = proof.kind != "estimate"
-        say(f"gap         {proof}", bold=True, fg="green" if proved else "yellow")
+        words = certificate_words(model, proof)
+        say(f"gap         {words}", bold=True, fg="green" if proved else "yellow")
     else:
         say("gap         not certified", bold=True, fg="yellow")
     if bounds is not None:

@@ -90,7 +90,7 @@ def command(
     from fenchel.app.metrics import metrics
     from fenchel.app.models import DEFAULTS, entry_named
     from fenchel.app.place import check_place
-    from fenchel.app.training import configured, fitted, prepare
+    from fenchel.app.training import configured, fitted, prepare, refused
 
     if out is not None:
         check_place(out, (table,), model=True)
@@ -120,11 +120,12 @@ def command(
     step(f"fitting {entry.words}")
     model = fitted(model, data, settings)
     judged: dict[str, Any] | None = None
-    if data.test is not None:
-        answers = answers_of(model, data.encoder.transform(data.test))
-        judged = metrics(data.task, data.task.codes(data.test), answers, level)
-    if out is not None:
-        _save(model, out, data, test_share, seed, by)
+    with refused(model, settings, "predict"):
+        if data.test is not None:
+            answers = answers_of(model, data.encoder.transform(data.test))
+            judged = metrics(data.task, data.task.codes(data.test), answers, level)
+        if out is not None:
+            _save(model, out, data, test_share, seed, by)
     if as_json:
         say_json(_document(entry, model, data, judged, out, level))
         return
@@ -185,10 +186,32 @@ def _told(entry: Any, model: Any) -> dict[str, Any]:
     }
 
 
-def _proof(model: Any) -> Any:
+def _found(model: Any) -> dict[str, Any]:
+    """What the fit has chosen in the place of a parameter."""
+    from fenchel.app.verbs.told import chosen_parameters
+
+    return chosen_parameters(model.get_params(deep=False), vars(model))
+
+
+def _proof(model: Any, data: Training) -> Any:
+    """The certificate of the fit; of a model that proves itself when asked, that of its rows."""
+    from fenchel.models.certified import SelfCertified
     from fenchel.score.folds.trial import certificate_of
 
-    return certificate_of(model)
+    found = certificate_of(model)
+    if found is None and isinstance(model, SelfCertified):
+        return model.certify_on(data.X, data.y)
+    return found
+
+
+def _is_converged(model: Any, proof: Any) -> bool:
+    """As the model says, or its certificate: a closed form has nothing to converge."""
+    from fenchel.app.report.fitted import tolerance_of
+
+    known = vars(model)
+    if proof is None or "converged_" in known:
+        return bool(known.get("converged_", False))
+    return bool(proof.closed(tolerance_of(model, proof)))
 
 
 def _verdict(
@@ -199,7 +222,7 @@ def _verdict(
     out: str | None,
     level: float,
 ) -> None:
-    from fenchel.app.verbs.told import say_metrics, task_words
+    from fenchel.app.verbs.told import certificate_words, say_metrics, task_words
 
     task, (rows, columns) = data.task, data.X.shape
     said = f"{rows:,} rows, {columns} column{'s' if columns != 1 else ''} encoded"
@@ -208,13 +231,14 @@ def _verdict(
         say(f"judged by {data.test.height} rows kept apart:")
         say_metrics(task, judged, data.task.codes(data.test))
     set_to = ", ".join(f"{name}={value!r}" for name, value in _told(entry, model).items())
+    found = ", ".join(f"{name} {value!r}" for name, value in _found(model).items())
     say(f"model       {_words(entry, model)}{f' ({set_to})' if set_to else ''}", bold=True)
-    proof = _proof(model)
-    converged = bool(vars(model).get("converged_", False))
-    color = "green" if converged else "yellow"
-    say(
-        f"certificate {proof if proof is not None else 'none: this model proves nothing'}", fg=color
-    )
+    if found:
+        say(f"chosen      {found}")
+    proof = _proof(model, data)
+    color = "green" if _is_converged(model, proof) else "yellow"
+    words = "none: this model proves nothing" if proof is None else certificate_words(model, proof)
+    say(f"certificate {words}", fg=color)
     _say_intervals(model, data, level)
     zero = not _coefficients(model).any()
     if zero:
@@ -257,11 +281,13 @@ def _say_intervals(model: Any, data: Training, level: float) -> None:
 
 
 def _words(entry: Any, model: Any) -> str:
-    """What the model is, with the penalty that it has."""
+    """What the model is, with the penalty or the neighbours that it has."""
     from math import inf
 
     known = model.get_params(deep=False)
     words = str(entry.words)
+    if known.get("n_neighbors", "auto") != "auto":
+        words = words.partition(", as many")[0]
     return words.replace("L2 penalty", "no penalty") if known.get("C") == inf else words
 
 
@@ -281,7 +307,7 @@ def _document(
 ) -> dict[str, Any]:
     from fenchel.app.verbs.told import certificate_entry, source_entry, task_entry
 
-    coefficients = _coefficients(model)
+    coefficients, proof = _coefficients(model), _proof(model, data)
     return {
         "verb": "fit",
         "table": source_entry(data.source),
@@ -299,12 +325,13 @@ def _document(
                 name: value if isinstance(value, bool | int | float | str | None) else str(value)
                 for name, value in sorted(model.get_params(deep=False).items())
             },
+            "chosen": _found(model),
         },
         "coefficients": coefficients,
         "intercept": vars(model).get("intercept_"),
         "intervals": _intervals(model, data, level),
-        "certificate": certificate_entry(_proof(model)),
-        "converged": bool(vars(model).get("converged_", False)),
+        "certificate": certificate_entry(proof),
+        "converged": _is_converged(model, proof),
         "test_rows": None if data.test is None else data.test.height,
         "metrics": judged,
         "file": out,

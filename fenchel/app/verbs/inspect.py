@@ -8,6 +8,7 @@ import click
 
 from fenchel.app.terminal import say, say_json, say_rows
 from fenchel.app.verbs import options
+from fenchel.app.verbs.told import chosen_parameters
 
 
 @click.command()
@@ -34,6 +35,9 @@ def _summary(path: str, told: dict[str, Any]) -> None:
     parameters = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items())
     say(path, bold=True)
     lines = [("model", told["estimator"]), ("parameters", parameters)]
+    found = chosen_parameters(told["parameters"], told["attributes"])
+    if found:
+        lines.append(("chosen", ", ".join(f"{name} {value!r}" for name, value in found.items())))
     task, extra = told["task"], told["extra"] or {}
     if task:
         lines.append(("task", _task_words(task)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array, is_sparse
 from fenchel.data.blocks import one_blas_thread, ordered, thread_count
 from fenchel.geometry.search.metric import Metric
-from fenchel.geometry.search.search import Floats, Integers, Search, Within
+from fenchel.geometry.search.search import Floats, Integers, Search, UndefinedDistance, Within
 
 # Distances that are held at once, for each thread: 32 MB in float64.
 HELD = 2**22
@@ -26,11 +26,13 @@ HELD = 2**22
 class AllPairs(Search):
     """The search of points by a metric, every distance being made.
 
-    points: rows as the metric takes them: for given distances the numbers of columns.
+    points: rows as the metric takes them: for given distances the numbers of columns; numbers: of
+    the points in the table they are from, by which an error names them.
     """
 
     metric: Metric
     points: Any = field(repr=False)
+    numbers: Integers | None = field(default=None, repr=False)
 
     @property
     def n_points(self) -> int:
@@ -68,12 +70,11 @@ class AllPairs(Search):
         def work(rows: slice) -> None:
             with one_blas_thread():
                 tile = self.metric.tile(_plain(Q[rows]), self.points)
-            if np.isnan(tile).any():
-                i, j = (int(at[0]) for at in np.nonzero(np.isnan(tile)))
-                raise ValueError(
-                    f"the metric {self.metric.name} is NaN between row {rows.start + i} and point "
-                    f"{j}: take another metric, or leave such rows out"
-                )
+            bad = ~(tile >= 0.0) if self.metric.refuses_negative else np.isnan(tile)
+            if bad.any():
+                i, j = (int(at[0]) for at in np.nonzero(bad))
+                point = j if self.numbers is None else int(self.numbers[j])
+                raise UndefinedDistance(self.metric.name, float(tile[i, j]), rows.start + i, point)
             fold(rows, tile)
 
         slices = [slice(lo, min(lo + step, n)) for lo in range(0, n, step)]

@@ -14,11 +14,12 @@ Reference: Deza and Deza, Encyclopedia of Distances (2016).
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,14 @@ OF_TRUTH_VALUES = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsnea
 
 
 class Metric(ABC):
-    """A distance of two rows; rows are float arrays in C order, values float64."""
+    """A distance of two rows; rows are float arrays in C order, values float64.
+
+    refuses_negative: of given numbers a negative one is a mistake; one of a formula is rounding,
+    and a function may order points by anything.
+    """
 
     name: str
+    refuses_negative: ClassVar[bool] = False
 
     @abstractmethod
     def tile(self, A: Array, B: Array) -> Floats:
@@ -124,12 +130,22 @@ class FunctionMetric(Metric):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return repr(self.function)
+        return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self.function))
 
     def tile(self, A: Array, B: Array) -> Floats:
         left, right = list(rows_in_order(A)), list(rows_in_order(B))
-        values = [[float(self.function(a, b, **self.parameters)) for b in right] for a in left]
+        values = [[self._number(a, b) for b in right] for a in left]
         return np.array(values, np.float64).reshape(len(left), len(right))
+
+    def _number(self, a: Array, b: Array) -> float:
+        value = self.function(a, b, **self.parameters)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the metric {self.name} gave {repr(value)[:80]} for two rows: a distance must be "
+                "one number"
+            ) from None
 
 
 @final
@@ -158,6 +174,7 @@ class GivenDistances(Metric):
     columns."""
 
     name = "precomputed"
+    refuses_negative: ClassVar[bool] = True
 
     def tile(self, A: Array, B: Array) -> Floats:
         columns = np.asarray(B).reshape(-1).astype(np.int64)

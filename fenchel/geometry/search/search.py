@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,32 @@ class Within(NamedTuple):
     starts: Integers
     numbers: Integers
     distances: Floats
+
+
+class UndefinedDistance(ValueError):
+    """A row and a point between which a metric has no distance."""
+
+    def __init__(self, metric: str, value: float, row: int, point: int) -> None:
+        self.metric, self.value, self.row, self.point = metric, value, row, point
+        what = "NaN" if math.isnan(value) else f"{value:.6g}, which is negative,"
+        super().__init__(
+            f"the metric {metric} is {what} between row {row} and point {point}: take another "
+            "metric, or leave such rows out"
+        )
+
+    def __reduce__(self) -> Any:  # so that it comes back from other processes
+        return type(self), (self.metric, self.value, self.row, self.point)
+
+
+@contextmanager
+def rows_from(start: int, numbers: Integers | None = None) -> Iterator[None]:
+    """Rows asked inside are a part, from the row `start` of a table on, or of the rows `numbers` of
+    it: an error names the row of the table."""
+    try:
+        yield
+    except UndefinedDistance as error:
+        row = start + error.row if numbers is None else int(numbers[start + error.row])
+        raise UndefinedDistance(error.metric, error.value, row, error.point) from None
 
 
 class Search(ABC):

@@ -23,13 +23,25 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSpace:
-    """Scatters in coordinates V'((x - xbar) / unit); V (d, r); apart: class means less xbar."""
+    """Scatters in coordinates V'((x - xbar) / unit); V (d, r); apart: class means less xbar;
+    log_units: Σ log unit over the columns that vary within classes."""
 
     scatters: Scatters
     V: Floats
     unit: Floats
     xbar: Floats
     apart: Floats
+    log_units: float
+
+    @property
+    def means(self) -> Floats:
+        """The class means (K, d)."""
+        return self.xbar + self.apart
+
+    def covariance(self, T: Floats) -> Floats:
+        """A covariance (r, r) in the coordinates as one (d, d) of the columns."""
+        A = self.V * self.unit[:, None]
+        return np.asarray(A @ T @ A.T)
 
     def outward(self, axes: Floats) -> Floats:
         """Axes (r, ·) in the coordinates as axes (d, ·) of the columns."""
@@ -58,10 +70,12 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
     power = np.frexp(size)[1] if ridge == 0.0 else np.full(X.shape[1], np.frexp(size.max())[1])
     with np.errstate(under="ignore"):
         X = np.ldexp(X, -power)
+    alike = X.max(axis=0) == X.min(axis=0)
     middle = share @ X
     X = X - middle
     extra = share @ X
     X, middle = X - extra, middle + extra
+    X[:, alike] = 0.0  # not what rounding leaves of equal numbers, which has variance of its own
     mean = np.array([share[codes == k] @ X[codes == k] for k in range(n_classes)])
     weight = np.bincount(codes, s, minlength=n_classes).astype(np.float64)
     seen = weight > 0.0
@@ -69,7 +83,7 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
     within = X - mean[codes]
     spread = np.sqrt(share @ (within * within))
     whole_spread = np.sqrt(share @ (X * X))
-    unit = np.ones(X.shape[1])
+    unit, varies = np.ones(X.shape[1]), np.ones(X.shape[1], dtype=bool)
     if ridge == 0.0:
         varies = spread > len(X) * EPS * whole_spread
         unit = np.where(varies, spread, np.where(whole_spread > 0.0, whole_spread, 1.0))
@@ -90,6 +104,7 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
             np.ldexp(unit, power),
             np.ldexp(middle, power),
             np.ldexp(np.where(seen[:, None], mean, 0.0), power),
+            float((np.log(unit) + np.log(2.0) * power)[varies].sum()),
         )
 
 

@@ -163,9 +163,11 @@ class KernelFisherDiscriminant(
         s, n = s[used].astype(np.float64), len(self.classes_)
         K = gram.among(used, used)
         space = kernel_space(K, codes[used], s, n, float(self.ridge))
-        # Of equal features the scatter within classes is what rounding leaves of K.
+        # Of equal features the scatter within classes is what rounding leaves of K; where all rows
+        # have the same, so is the whole of the centred K.
         within = float(np.trace(space.scatters.T))
-        if within <= 2.0 * len(K) * EPS * float(space.root @ space.root) / s.sum():
+        alike = float(np.ptp(K)) <= 4.0 * EPS * float(np.abs(K).max())
+        if alike or within <= 2.0 * len(K) * EPS * float(space.root @ space.root) / s.sum():
             raise ValueError(
                 "The number of samples must be more than the number of classes: within the "
                 "classes all rows have the same features"

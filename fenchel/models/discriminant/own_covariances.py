@@ -84,7 +84,7 @@ class OwnCovariances(GaussianClassifier):
                 if root.rank == 0:
                     # Equal rows tell nothing of a covariance: it is that of the other classes.
                     if sums.weight[k] <= 1.0 or not spread.any():
-                        raise ValueError(self._without_variance(k))
+                        raise ValueError(self._without_variance(k, bool(spread.any())))
                     T = sums.within / sums.weight.sum()
                 C = T / unit / unit[:, None]
                 rows = sums.weight[k] if root.rank else sums.weight.sum()
@@ -96,12 +96,17 @@ class OwnCovariances(GaussianClassifier):
             warn_outside(self._singular(sums, ranks, shares), RankDeficient)
         return found, ranks, shares, roots
 
-    def _without_variance(self, k: int) -> str:
+    def _without_variance(self, k: int, others_vary: bool) -> str:
         label = self.classes_.tolist()[k]
+        if not others_vary:
+            return (
+                "within the classes all rows are the same, and their covariances are zero: give "
+                "the classes rows that differ"
+            )
         return (
-            f"y has only 1 sample in class {label}, or in no class two rows that differ: the "
-            f"covariance is ill defined. Give the class more rows, or let the classes share a "
-            f"covariance: LinearDiscriminantAnalysis, RegularizedDiscriminantAnalysis(lam=...)"
+            f"y has only 1 sample in class {label!r}, and one row has no covariance. Give the "
+            "class more rows, or let the classes share a covariance: LinearDiscriminantAnalysis, "
+            "RegularizedDiscriminantAnalysis(lam=...)"
         )
 
     def _singular(self, sums: ClassSums, ranks: NDArray[np.int64], shares: Floats) -> str:
@@ -139,18 +144,19 @@ class OwnCovariances(GaussianClassifier):
         fitted = GaussianClassesFit.of(priors, means, roots, sums.mean)
         free = self.priors is None
         found = generative_certificate(sums.weight, targets, best, fitted, free)
-        return in_units(found, sums)
+        return in_units(found, sums, best[0])
 
     def _certificate(self, sums: ClassSums, blocks: Blocks) -> Certificate:
         targets, _, _, best = self._full_rank(sums, self._targets(sums, blocks), warn=False)
         return self._proof(sums, targets, best)
 
 
-def in_units(found: Certificate, sums: ClassSums) -> Certificate:
-    """The certificate for the columns as given: each density has the Jacobian 2^(-Σ exponent)."""
+def in_units(found: Certificate, sums: ClassSums, root: Root) -> Certificate:
+    """The certificate for the columns as given: each density has the Jacobian 2^(-Σ exponent), over
+    the columns of the root."""
     if not sums.exponent.any():
         return found
-    shift = float(sums.weight.sum() * np.log(2.0) * sums.exponent.sum())
+    shift = float(sums.weight.sum()) * root.log_units(sums.exponent)
     return replace(found, value=found.value + shift, bound=found.bound + shift)
 
 
@@ -160,6 +166,12 @@ def further_sums(
     """The moments of the rows seen before and of these together."""
     name, first = type(estimator).__name__, "moments_" not in vars(estimator)
     if first:
+        if "classes_" in vars(estimator):
+            raise ValueError(
+                f"this {name} keeps no moments of its rows, to which partial_fit would add: it was "
+                "fitted to fewer rows than columns, or with a choice of shrinkage that looks at "
+                "all rows; begin anew with partial_fit"
+            )
         if classes is None:
             raise ValueError(f"the first call to {name}.partial_fit must be given classes")
         estimator.classes_ = np.unique(host_keep(classes))

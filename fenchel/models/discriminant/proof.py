@@ -8,7 +8,8 @@ with Tₖ the covariance aimed at: Sₖ / Wₖ, or Σⱼ Sⱼ / W if it is share
 log-likelihood. Regularised estimates put their own matrix for Tₖ, for instance (1 - a) S + a m I:
 then f, times 1 / (1 - a), is minus the log-likelihood less the log-density of an inverse Wishart
 prior. f is least at μₖ = mₖ, Σₖ = Tₖ and πₖ = Wₖ / W (or the priors given), where the trace is r,
-the rank. Below full rank it is the likelihood on the directions that have variance.
+the rank. Below full rank it is the likelihood on the directions that have variance. Classes that
+are given the prior 0 are left out of the sum.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def generative_certificate(
     value = bound = 0.0
     size = total
     for k, W in enumerate(weight.tolist()):
-        if W == 0.0:
-            continue
+        if W == 0.0 or (fitted.priors[k] == 0.0 and not free_priors):
+            continue  # of a class with the prior 0 the likelihood is 0, whatever the parameters
         at = k if len(targets) > 1 else 0
         own = fitted.roots[k if len(fitted.roots) > 1 else 0]
         T, top = targets[at], best[at]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,7 +13,6 @@ from fenchel.geometry.search.search import Floats, Integers
 from fenchel.models.base import host_keep
 from fenchel.models.namespace import dispatches, fit_method, on_device_of
 from fenchel.models.neighbours.leave_one_out import Misclassified
-from fenchel.models.neighbours.scoring_rows import scored_targets
 from fenchel.models.neighbours.training_rows import labelled_rows
 from fenchel.models.neighbours.votes import class_votes, refuse_no_votes
 from fenchel.models.neighbours.voting import Voting
@@ -55,6 +55,8 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
     n_neighbors_ : int
     loo_errors_ : array
         For n_neighbors="auto": the leave-one-out error of 1, 2, … neighbours.
+    loo_standard_errors_ : array
+        The standard error of each.
     X_fit_, y_fit_, weight_fit_ : the training rows, codes of their classes, their weights or None
     n_samples_fit_ : int
     effective_metric_ : str
@@ -109,11 +111,15 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
         return on_device_of(labels, X) if X is not None and dispatches(X) else labels
 
     def predict_proba(self, X: Any) -> Any:
-        """The share of the votes for each class, (n, K); X=None as in `predict`."""
+        """The share of the votes for each class, (n, K), in the precision of the rows; X=None as in
+        `predict`."""
         votes = self._shares(X)
-        shares = votes / votes.sum(axis=1, keepdims=True)
+        shares = (votes / votes.sum(axis=1, keepdims=True)).astype(self.X_fit_.dtype, copy=False)
         return on_device_of(shares, X) if X is not None and dispatches(X) else shares
 
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        target, s = scored_targets(X, y, sample_weight)
+    @property
+    def _fitted_target(self) -> NDArray[Any]:
+        return np.asarray(self.classes_[self.y_fit_])
+
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
         return float(s @ (host_keep(self.predict(X)) != target)) / float(s.sum())

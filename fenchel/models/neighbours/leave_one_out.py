@@ -6,6 +6,8 @@ and one more, so that all k up to the largest cost one search and O(n k K).
 Left out is one unit of a row's weight, all of it where it has less: a row of weight 2 is two rows,
 each of which is left out while the other stays.
 
+The standard error of a mean error ē = Σ sᵢeᵢ / W is √(Σ sᵢ(eᵢ - ē)² / (W(W - 1))), W = Σ sᵢ.
+
 Reference: Stone, Cross-validatory choice and assessment of statistical predictions, JRSS B 36
 (1974).
 """
@@ -19,7 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.geometry.search.search import Integers, Search, without_own
+from fenchel.geometry.local_average import power_of_two
+from fenchel.geometry.search.search import Integers, Search, rows_from, without_own
 from fenchel.models.neighbours.votes import (
     Weights,
     class_votes,
@@ -35,8 +38,39 @@ Floats = NDArray[np.float64]
 HELD = 2**21
 
 
+@dataclass(frozen=True, slots=True)
+class MeanErrors:
+    """Mean errors of rows left out, one for each setting, and their standard errors, in a unit
+    whose square is that of the errors: no choice depends on the scale of the target."""
+
+    mean: Floats
+    standard: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, sums: Floats, squares: Floats, mass: float, unit: float = 1.0) -> MeanErrors:
+        """From Σ sᵢeᵢ, Σ sᵢeᵢ² and Σ sᵢ."""
+        mean = sums / mass
+        variance = np.maximum(squares / mass - mean * mean, 0.0)
+        return cls(mean, np.sqrt(variance / max(mass - 1.0, 1.0)), unit)
+
+    @property
+    def best(self) -> int:
+        """The first setting with the least error."""
+        return int(np.argmin(self.mean))
+
+    def values(self) -> tuple[Floats, Floats]:
+        """Mean errors and standard errors in units of the target."""
+        with np.errstate(over="ignore", under="ignore"):
+            return self.mean * self.unit * self.unit, self.standard * self.unit * self.unit
+
+
 class Judge(Protocol):
     """Errors of predictions by neighbours, for the first 1, 2, … of them."""
+
+    @property
+    def unit(self) -> float:
+        """Errors are in units of its square."""
 
     def running(self, rows: slice, votes: Floats, numbers: Integers) -> Iterator[Floats]:
         """The error of each row by the first 1, 2, … neighbours."""
@@ -51,6 +85,7 @@ class Misclassified:
 
     codes: Integers
     classes: int
+    unit: float = 1.0
 
     def running(self, rows: slice, votes: Floats, numbers: Integers) -> Iterator[Floats]:
         own, codes = self.codes[rows], self.codes[numbers]
@@ -67,7 +102,13 @@ class Misclassified:
 class SquaredError:
     """The squared error of the mean of the neighbours' values, averaged over the targets."""
 
-    values: Floats  # (n, K)
+    values: Floats  # (n, K), over the unit
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, values: Floats) -> SquaredError:
+        unit = power_of_two(float(np.abs(values).max(initial=0.0)))
+        return cls(values / unit, unit)
 
     def running(self, rows: slice, votes: Floats, numbers: Integers) -> Iterator[Floats]:
         own = self.values[rows]
@@ -97,7 +138,7 @@ class LeftOut:
     own: Integers
     weight: Floats | None
 
-    def errors(self, judge: Judge, weights: Weights, most: int) -> Floats:
+    def errors(self, judge: Judge, weights: Weights, most: int) -> MeanErrors:
         """The mean error for k = 1 … most, each row's error with its weight."""
         n = self.search.n_points
         total = float(n) if self.weight is None else float(self.weight.sum())
@@ -108,10 +149,10 @@ class LeftOut:
             )
         plain = self.weight is None and not callable(weights)
         fold = self._running if plain else self._anew
-        sums = np.zeros(most)
+        sums = np.zeros((most, 2))
         for rows in self.parts(most):
             sums += fold(judge, weights, most, rows)
-        return sums / total
+        return MeanErrors.of(sums[:, 0], sums[:, 1], total, judge.unit)
 
     def parts(self, most: int) -> Iterator[slice]:
         """The rows, in parts whose neighbours can be held."""
@@ -122,6 +163,10 @@ class LeftOut:
     def neighbours(self, rows: slice, most: int) -> tuple[Integers, Floats, Floats]:
         """Numbers, distances and weights of neighbours that reach `most`, without one unit of the
         own row."""
+        with rows_from(rows.start):
+            return self._neighbours(rows, most)
+
+    def _neighbours(self, rows: slice, most: int) -> tuple[Integers, Floats, Floats]:
         own, n = self.own[rows], self.search.n_points
         if self.weight is None:
             found = self.search.nearest(self.rows[rows], min(n, most + 1))
@@ -143,20 +188,18 @@ class LeftOut:
     def _running(self, judge: Judge, weights: Weights, most: int, rows: slice) -> Floats:
         numbers, distances, _ = self.neighbours(rows, most)
         votes = distance_weights(weights, distances)
-        return np.array([error.sum() for error in judge.running(rows, votes, numbers)])
+        return np.array(
+            [(error.sum(), error @ error) for error in judge.running(rows, votes, numbers)]
+        )
 
     def _anew(self, judge: Judge, weights: Weights, most: int, rows: slice) -> Floats:
         numbers, distances, counts = self.neighbours(rows, most)
         s = np.ones(len(numbers)) if self.weight is None else self.weight[rows]
-        errors = np.empty(most)
+        errors = np.empty((most, 2))
         for k in range(1, most + 1):
             share = taken(counts, k)
             used = int(np.flatnonzero(share.any(axis=0))[-1]) + 1
             votes = share[:, :used] * distance_weights(weights, distances[:, :used])
-            errors[k - 1] = s @ judge.by_all(rows, votes, numbers[:, :used])
+            error = judge.by_all(rows, votes, numbers[:, :used])
+            errors[k - 1] = s @ error, s @ (error * error)
         return errors
-
-
-def best_count(errors: Floats) -> int:
-    """The smallest number of neighbours with the least error."""
-    return int(np.argmin(errors)) + 1

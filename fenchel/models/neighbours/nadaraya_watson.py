@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from fenchel.geometry.local_average import LocalVariance
 from fenchel.geometry.tiles import PairFold
 from fenchel.models.base import host_keep
 from fenchel.models.namespace import dispatches, fit_method, on_device_of
-from fenchel.models.neighbours.scoring_rows import scored_targets, values_out
+from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.neighbours.smoothing import SMOOTHING, Floats, Smoothing
 from fenchel.models.neighbours.training_rows import labelled_rows, valued_rows
 
@@ -46,8 +47,9 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
     Attributes
     ----------
     bandwidth_ : float
-    bandwidths_, loo_errors_ : arrays
-        For bandwidth="loo": the grid and the mean squared leave-one-out error of each.
+    bandwidths_, loo_errors_, loo_standard_errors_ : arrays
+        For bandwidth="loo": the grid, the mean squared leave-one-out error of each, and the
+        standard error of that mean.
     X_fit_, y_fit_, weight_fit_ : the training rows with weight, their targets, weights or None
     certificate_ : Certificate
         The leave-one-out error: "exact", since it is the definition of a number.
@@ -149,8 +151,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
         errors[~np.isfinite(top)] = np.inf
         return np.asarray(errors)
 
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        target, s = scored_targets(X, y, sample_weight)
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
         error = host_keep(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
         return float(s @ (error * error).mean(axis=1)) / float(s.sum())
 
@@ -178,9 +179,9 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     ----------
     classes_ : array of shape (K,)
     bandwidth_ : float
-    bandwidths_, loo_errors_ : arrays
-        For bandwidth="loo": the grid, and the leave-one-out error of each: the squared error of the
-        shares, Σ_c (1[y = c] - p_c)² / K, averaged over the rows.
+    bandwidths_, loo_errors_, loo_standard_errors_ : arrays
+        For bandwidth="loo": the grid, the leave-one-out error of each: the squared error of the
+        shares, Σ_c (1[y = c] - p_c)² / K, averaged over the rows; and its standard error.
     X_fit_, y_fit_, weight_fit_ : the training rows with weight, codes of their classes, weights or
         None
     certificate_ : Certificate
@@ -189,7 +190,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     Notes
     -----
     `sample_weight` counts copies, as for `NadarayaWatson`. `certify` gives the share of rows that
-    are misclassified.
+    are misclassified; on the rows of the fit the leave-one-out error above.
 
     Reference: Devroye, Györfi and Lugosi, A Probabilistic Theory of Pattern Recognition, 1996,
     chapter 10.
@@ -244,10 +245,14 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
         return on_device_of(labels, X) if dispatches(X) else labels
 
     def predict_proba(self, X: Any) -> Any:
-        """The share of each class, (n, K)."""
-        shares = self._shares(X)
+        """The share of each class, (n, K), in the precision of the rows."""
+        shares = self._shares(X).astype(self.X_fit_.dtype, copy=False)
         return on_device_of(shares, X) if dispatches(X) else shares
 
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        target, s = scored_targets(X, y, sample_weight)
+    @property
+    def _fitted_target(self) -> NDArray[Any]:
+        return np.asarray(self.classes_[self.y_fit_])
+
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
+        """The share of rows misclassified."""
         return float(s @ (host_keep(self.predict(X)) != target)) / float(s.sum())

@@ -11,9 +11,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.geometry.search.search import Within, without_own_within
+from fenchel.geometry.search.search import Within, rows_from, without_own_within
 from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood, check_mode, graph
+from fenchel.models.neighbours.scoring_rows import exact
 from fenchel.models.neighbours.training_rows import plain_rows
 
 
@@ -65,6 +66,8 @@ class NearestNeighbors(Neighbourhood):
     >>> distances.tolist(), numbers.tolist()
     ([[0.5, 0.5]], [[1, 3]])
     """
+
+    definition = "mean distance to the neighbours"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETERS,
@@ -148,7 +151,10 @@ class NearestNeighbors(Neighbourhood):
         if X is None:
             found = search.within(self.X_fit_, r)
             return without_own_within(found, np.arange(self.n_samples_fit_))
-        parts = [search.within(Q, r) for Q in self._parts(X)]
+        parts = []
+        for start, Q in self._parts(X):
+            with rows_from(start):
+                parts.append(search.within(Q, r))
         counts = np.concatenate([np.diff(part.starts) for part in parts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return Within(starts, *(np.concatenate(s) for s in list(zip(*parts, strict=True))[1:]))
@@ -167,8 +173,7 @@ class NearestNeighbors(Neighbourhood):
 
 
 def _mean_distance(distances: Any) -> Certificate:
-    value = float(distances.mean())
-    return Certificate(value, value, "exact")
+    return exact(float(distances.mean()))
 
 
 def _ragged(values: Any, starts: Any) -> Any:

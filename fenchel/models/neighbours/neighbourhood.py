@@ -22,7 +22,7 @@ from fenchel.geometry.named_kernel import NAMES, named_kernel
 from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
-from fenchel.geometry.search.search import Floats, Integers, Search, without_own
+from fenchel.geometry.search.search import Floats, Integers, Search, rows_from, without_own
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.neighbours.training_rows import TrainingRows
@@ -53,11 +53,8 @@ class Neighbourhood(SelfCertified, BaseEstimator):
     def _keep(self, training: TrainingRows) -> None:
         """Set what a search needs."""
         rows = training.rows
-        if self.kernel is None and self.metric == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be square. Input is a "
-                f"{rows.shape[0]}x{rows.shape[1]} matrix."
-            )
+        if self._is_given:
+            self._check_given(rows, training.was_sparse)
         self.X_fit_ = rows
         self.n_samples_fit_ = len(rows)
         self.effective_metric_ = self.metric if isinstance(self.metric, str) else "function"
@@ -71,23 +68,45 @@ class Neighbourhood(SelfCertified, BaseEstimator):
                 params["p"] = p
         self._search(None)  # faults of the metric's parameters show at the fit
 
+    @property
+    def _is_given(self) -> bool:
+        """Whether rows hold distances."""
+        return self.kernel is None and isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_given(self, rows: NDArray[Any], was_sparse: bool) -> None:
+        _refuse_sparse(was_sparse)
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be square. Input is a "
+                f"{rows.shape[0]}x{rows.shape[1]} matrix."
+            )
+        if (rows < 0.0).any():
+            i, j = (int(at[0]) for at in np.nonzero(rows < 0.0))
+            raise ValueError(
+                f"Negative values in data passed to X: the distance of row {i} and point {j} is "
+                f"{rows[i, j]:.6g}"
+            )
+
     def _search(self, chosen: Integers | None) -> Search:
         """The search among the training rows, or some of them."""
         rows = self.X_fit_ if chosen is None else self.X_fit_[chosen]
         if self.kernel is not None:
             blocks = InMemory(Block(0, self.X_fit_))
-            return AllPairs(KernelMetric(named_kernel(self.kernel, blocks)), rows)
+            return AllPairs(KernelMetric(named_kernel(self.kernel, blocks)), rows, chosen)
         if is_euclidean(self.metric, self.p, self.metric_params):
             return EuclideanSearch(rows)
         metric = metric_of(self.metric, self.p, self.metric_params, self.X_fit_)
         if self.metric == "precomputed":
             rows = np.arange(len(self.X_fit_)) if chosen is None else chosen
-        return AllPairs(metric, rows)
+        return AllPairs(metric, rows, chosen)
 
-    def _parts(self, X: Any) -> Iterator[Any]:
-        """The rows of a question, block by block."""
+    def _parts(self, X: Any) -> Iterator[tuple[int, Any]]:
+        """The rows of a question, block by block, each with the number of its first row."""
+        start = 0
         for block in rows_in(self, X, reset=False):
-            yield block.X if is_sparse(block.X) else host_keep(block.X)
+            _refuse_sparse(self._is_given and is_sparse(block.X))
+            yield start, block.X if is_sparse(block.X) else host_keep(block.X)
+            start += block.X.shape[0]
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -111,9 +130,10 @@ class Neighbourhood(SelfCertified, BaseEstimator):
             numbers, distances = without_own(*found, np.arange(n))
         else:
             parts = []
-            for Q in self._parts(X):
+            for start, Q in self._parts(X):
                 self._refuse_too_many(k, n, Q.shape[0])
-                parts.append(search.nearest(Q, k))
+                with rows_from(start):
+                    parts.append(search.nearest(Q, k))
             numbers, distances = (np.concatenate(side) for side in zip(*parts, strict=True))
         return (distances, numbers) if return_distance else numbers
 
@@ -147,10 +167,17 @@ class Neighbourhood(SelfCertified, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = self.kernel is None and self.metric == "precomputed"
-        tags.input_tags.sparse = not given
-        tags.input_tags.pairwise = given
+        tags.input_tags.sparse = not self._is_given
+        tags.input_tags.pairwise = self._is_given
         return tags
+
+
+def _refuse_sparse(is_given: bool) -> None:
+    if is_given:
+        raise ValueError(
+            "metric='precomputed' takes all distances, and a sparse matrix leaves some out: give a "
+            "dense array"
+        )
 
 
 def check_mode(mode: str) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.geometry.search.search import Integers
+from fenchel.geometry.search.search import Floats, Integers
 from fenchel.models.base import host_keep
 from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.leave_one_out import SquaredError
-from fenchel.models.neighbours.scoring_rows import scored_targets, values_out
+from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.neighbours.training_rows import valued_rows
 from fenchel.models.neighbours.votes import refuse_no_votes, value_sums
 from fenchel.models.neighbours.voting import Voting
@@ -54,6 +55,8 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
     n_neighbors_ : int
     loo_errors_ : array
         For n_neighbors="auto": the mean squared leave-one-out error of 1, 2, … neighbours.
+    loo_standard_errors_ : array
+        The standard error of each.
     X_fit_, y_fit_, weight_fit_ : the training rows, their targets, their weights or None
     n_samples_fit_ : int
     effective_metric_ : str
@@ -85,7 +88,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
 
     def _judge(self, voters: Integers | None) -> SquaredError:
         values = self.y_fit_.reshape(len(self.y_fit_), -1)
-        return SquaredError(values if voters is None else values[voters])
+        return SquaredError.of(values if voters is None else values[voters])
 
     def predict(self, X: Any) -> Any:
         """The mean of the neighbours' targets, (n,) or (n, K), in X's precision; a tensor for a
@@ -99,7 +102,6 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
         found = np.concatenate(parts).astype(self.X_fit_.dtype, copy=False)
         return values_out(found.reshape(len(found), *self.y_fit_.shape[1:]), X)
 
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        target, s = scored_targets(X, y, sample_weight)
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
         error = host_keep(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
         return float(s @ (error * error).mean(axis=1)) / float(s.sum())

@@ -8,7 +8,9 @@ import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import like
+from fenchel.convex.certificate import Certificate
+from fenchel.data.arrays import is_sparse, like
+from fenchel.data.blocks import Blocks
 from fenchel.data.table import as_blocks, check_weight
 from fenchel.models.base import host_keep, is_remote
 from fenchel.models.namespace import dispatches, on_device_of
@@ -33,6 +35,37 @@ def scored_targets(X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Fl
     target = np.concatenate(targets)
     labels = target if blocks.classes is None else blocks.classes[target.astype(int)]
     return labels, np.concatenate(weights)
+
+
+def are_rows_of_fit(
+    blocks: Blocks,
+    target: NDArray[Any],
+    weight: Floats,
+    rows: NDArray[Any],
+    fitted_target: NDArray[Any],
+    fitted_weight: Floats | None,
+) -> bool:
+    """Whether rows with weight are those of a fit: one by one, with their targets and weights."""
+    used = weight > 0.0
+    if fitted_weight is not None and not (fitted_weight > 0.0).all():
+        kept = fitted_weight > 0.0
+        rows, fitted_target, fitted_weight = rows[kept], fitted_target[kept], fitted_weight[kept]
+    s = np.ones(len(rows)) if fitted_weight is None else fitted_weight
+    if not (np.array_equal(weight[used], s) and np.array_equal(target[used], fitted_target)):
+        return False
+    start = place = 0
+    for block in blocks:
+        X = block.X.toarray() if is_sparse(block.X) else host_keep(block.X)
+        X = X[used[start : start + len(X)]]
+        if not np.array_equal(X, rows[place : place + len(X)]):
+            return False
+        start, place = start + block.X.shape[0], place + len(X)
+    return True
+
+
+def exact(value: float) -> Certificate:
+    """The certificate of a number that is a definition."""
+    return Certificate(value, value, "exact")
 
 
 def values_out(values: NDArray[Any], X: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -28,6 +29,8 @@ from fenchel.geometry.search.search import without_own
 from fenchel.geometry.tiles import PairFold
 from fenchel.models.base import host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
+from fenchel.models.neighbours.leave_one_out import MeanErrors
+from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
@@ -54,6 +57,7 @@ class Smoothing(SelfCertified, BaseEstimator):
     y_fit_: Any
     weight_fit_: Floats | None
     bandwidth_: float
+    definition = "leave-one-out error"
 
     @property
     @abstractmethod
@@ -72,10 +76,10 @@ class Smoothing(SelfCertified, BaseEstimator):
             s, rows = s[kept], rows[kept]
             target = None if target is None else target[kept]
         self.X_fit_, self.y_fit_, self.weight_fit_ = rows, target, s
+        for name in ("bandwidths_", "loo_errors_", "loo_standard_errors_", "certificate_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         if not isinstance(self.bandwidth, str):
             self.bandwidth_ = float(self.bandwidth)
-            for name in ("bandwidths_", "loo_errors_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
             return
         self.bandwidths_ = self._grid()
         if self._mass < 2.0:
@@ -83,8 +87,10 @@ class Smoothing(SelfCertified, BaseEstimator):
                 "bandwidth='loo' leaves one row out, and the rows (n_samples = "
                 f"{len(rows)}) have a total weight of {self._mass:g}: give a bandwidth"
             )
-        self.loo_errors_ = self.leave_one_out(self.bandwidths_)
-        self.bandwidth_ = float(self.bandwidths_[int(np.argmin(self.loo_errors_))])
+        found = self._errors(self.bandwidths_)
+        self.loo_errors_, self.loo_standard_errors_ = found.values()
+        self.bandwidth_ = float(self.bandwidths_[found.best])
+        self.certificate_ = exact(float(self.loo_errors_[found.best]))
 
     @property
     def _mass(self) -> float:
@@ -164,16 +170,25 @@ class Smoothing(SelfCertified, BaseEstimator):
         numbers, _ = without_own(*found, rows, self._weight[rows] > 1.0)
         return self._values[numbers[:, 0]]
 
-    def leave_one_out(self, bandwidths: Any) -> Floats:
+    def leave_one_out(self, bandwidths: Any, return_std: bool = False) -> Any:
         """The exact leave-one-out error for each bandwidth, in one pass over all pairs of rows:
-        the mean squared error of the average of the others, a row's error with its weight."""
+        the mean squared error of the average of the others, a row's error with its weight.
+
+        return_std: also the standard errors of these means, of rows as independent draws.
+        """
         check_is_fitted(self, "X_fit_")
         grid = np.asarray(bandwidths, np.float64).reshape(-1)
         if not len(grid) or not (np.isfinite(grid) & (grid > 0.0)).all():
             raise ValueError(f"bandwidths must be positive and finite, got {bandwidths!r}")
-        errors = self._left_out(grid) - self._values[:, None, :]
-        s = self._weight
-        return np.asarray(s @ (errors * errors).mean(axis=2) / s.sum())
+        errors, spread = self._errors(grid).values()
+        return (errors, spread) if return_std else errors
+
+    def _errors(self, grid: Floats) -> MeanErrors:
+        away = self._left_out(grid) - self._values[:, None, :]
+        # Over a power of two, so that no square overflows.
+        unit = power_of_two(float(np.abs(self._values - self._centre).max(initial=0.0)))
+        errors, s = ((away / unit) ** 2).mean(axis=2), self._weight
+        return MeanErrors.of(s @ errors, s @ (errors * errors), float(s.sum()), unit)
 
     def _around(self, X: Any) -> Any:
         """For each block of rows: the rows, log maxⱼ k (n,), and the averages, whose value is that
@@ -203,28 +218,36 @@ class Smoothing(SelfCertified, BaseEstimator):
             raise ValueError(f"{where}; raise the bandwidth, or take far='nearest'")
         warn_outside(f"{where}; these rows take the value of the nearest one", UserWarning)
 
-    @property
+    @cached_property
     def certificate_(self) -> Certificate:
         """The leave-one-out error at `bandwidth_`: "exact", a definition. Computed when asked for,
         unless bandwidth="loo" has found it."""
         check_is_fitted(self)
-        known = vars(self).get("loo_errors_")
-        errors = self.leave_one_out(self.bandwidth_) if known is None else known
-        value = float(errors.min())
-        return Certificate(value, value, "exact")
+        return exact(float(self.leave_one_out(self.bandwidth_)[0]))
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The mean error of the predictions for these rows, each with its weight: a definition, so
-        "exact". On the training rows it is the training error, in which each row has its own value
-        among those averaged."""
+        "exact". On the very rows of the fit, of which there must be two, it is the leave-one-out
+        error, as in `certificate_`."""
         if y is None and not is_remote(X):
             raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
-        value = self._risk(X, y, sample_weight)
-        return Certificate(value, value, "exact")
+        check_is_fitted(self, "X_fit_")
+        target, s = scored_targets(X, y, sample_weight)
+        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        if self._mass >= 2.0 and are_rows_of_fit(
+            blocks, target, s, self.X_fit_, fitted, self.weight_fit_
+        ):
+            return exact(float(self.leave_one_out(self.bandwidth_)[0]))
+        return exact(self._risk(X, target, s))
+
+    @property
+    def _fitted_target(self) -> NDArray[Any]:
+        """The targets of the fit, as they were given."""
+        return np.asarray(self.y_fit_)
 
     @abstractmethod
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """The mean error on some rows."""
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
+        """The mean error on some rows with targets and weights."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,24 +24,27 @@ DENSE_BYTES = 2**33
 @dataclass(frozen=True, slots=True)
 class TrainingRows:
     """rows: in C order, float32 or float64; target: (n,), (n, K), codes, or None; weight: None
-    where all rows count once; classes: sorted labels of codes."""
+    where all rows count once; classes: sorted labels of codes; was_sparse: the rows as given."""
 
     rows: NDArray[Any]
     target: NDArray[Any] | None = None
     weight: Floats | None = None
     classes: NDArray[Any] | None = None
+    was_sparse: bool = False
 
 
 def plain_rows(estimator: Any, X: Any) -> TrainingRows:
     """Rows without a target."""
-    return TrainingRows(dense_rows(rows_in(estimator, X).gather().X))
+    rows = rows_in(estimator, X).gather().X
+    return TrainingRows(dense_rows(rows), was_sparse=is_sparse(rows))
 
 
 def valued_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
     """Rows with one or several real targets."""
     block = target_rows(estimator, X, y, sample_weight).gather()
     target = np.asarray(host_keep(block.y), np.float64)
-    return TrainingRows(dense_rows(block.X), target, _weight(block.weight))
+    weight = _weight(block.weight)
+    return TrainingRows(dense_rows(block.X), target, weight, None, is_sparse(block.X))
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
@@ -56,7 +59,8 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         codes = np.asarray(host_keep(block.y), np.int64)
         if y is None and X.classes is not None:  # coded when the file was read
             classes = X.classes[classes.astype(int)]
-        return TrainingRows(dense_rows(block.X), codes, _weight(block.weight), classes)
+        rows, weight = dense_rows(block.X), _weight(block.weight)
+        return TrainingRows(rows, codes, weight, classes, is_sparse(block.X))
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -70,8 +74,9 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         )
     weight = None if sample_weight is None else check_weight(sample_weight, n)
     classes, codes = classes_of(labels, weight)
-    rows = dense_rows(blocks.gather().X)
-    return TrainingRows(rows, np.maximum(codes, 0), _weight(weight), classes)
+    rows = blocks.gather().X
+    codes = np.maximum(codes, 0)
+    return TrainingRows(dense_rows(rows), codes, _weight(weight), classes, is_sparse(rows))
 
 
 def dense_rows(X: Any) -> NDArray[Any]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.geometry.search.search import Floats, Integers, Search
-from fenchel.models.base import is_remote
-from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, best_count
+from fenchel.geometry.search.search import Floats, Integers, Search, rows_from
+from fenchel.models.base import is_remote, rows_in
+from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, MeanErrors
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood
+from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
 from fenchel.models.neighbours.votes import distance_weights, neighbourhoods, taken
 
@@ -26,6 +29,7 @@ class Voting(Neighbourhood):
     y_fit_: Any
     weight_fit_: Floats | None
     n_neighbors_: int
+    definition = "leave-one-out error"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETERS,
@@ -65,34 +69,41 @@ class Voting(Neighbourhood):
         s = training.weight
         self.weight_fit_ = s
         self.y_fit_ = training.target
-        mass = float(len(training.rows)) if s is None else float(s.sum())
+        for name in ("loo_errors_", "loo_standard_errors_", "certificate_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if not isinstance(self.n_neighbors, str):
             self.n_neighbors_ = int(self.n_neighbors)
-            self.__dict__.pop("loo_errors_", None)  # of an earlier fit
             return
+        mass = self._mass
         if mass < 2.0:
             raise ValueError(
                 f"n_neighbors='auto' leaves one row out, and the rows (n_samples = "
                 f"{len(training.rows)}) have a total weight of {mass:g}: give n_neighbors"
             )
-        self.loo_errors_ = self.leave_one_out(min(int(self.max_neighbors), int(mass) - 1))
-        self.n_neighbors_ = best_count(self.loo_errors_)
+        found = self._left_out(min(int(self.max_neighbors), int(mass) - 1))
+        self.loo_errors_, self.loo_standard_errors_ = found.values()
+        self.n_neighbors_ = found.best + 1
+        self.certificate_ = exact(float(self.loo_errors_[found.best]))
 
-    def leave_one_out(self, max_neighbors: int | None = None) -> Floats:
+    def leave_one_out(self, max_neighbors: int | None = None, return_std: bool = False) -> Any:
         """The exact leave-one-out error for 1, 2, … neighbours, from one search.
 
         Of a classifier the share of rows that the others misclassify; of a regressor the mean
         squared error. max_neighbors: by default the estimator's, or all where there are fewer.
+        return_std: also the standard errors of these means, of rows as independent draws.
         """
         check_is_fitted(self, "X_fit_")
+        if max_neighbors is None:
+            max_neighbors = min(int(self.max_neighbors), int(self._mass) - 1)
+        errors, spread = self._left_out(self._count(max_neighbors)).values()
+        return (errors, spread) if return_std else errors
+
+    def _left_out(self, most: int) -> MeanErrors:
         voters, s = self._voters()
-        mass = float(self.n_samples_fit_) if s is None else float(s.sum())
-        most = min(int(self.max_neighbors), int(mass) - 1)
         rows = self.X_fit_ if voters is None else self.X_fit_[voters]
         left = LeftOut(self._search(voters), rows, np.arange(len(rows)), s)
-        return left.errors(
-            self._judge(voters), self.weights, most if max_neighbors is None else max_neighbors
-        )
+        with rows_from(0, voters):
+            return left.errors(self._judge(voters), self.weights, most)
 
     @abstractmethod
     def _judge(self, voters: Integers | None) -> Judge:
@@ -127,9 +138,10 @@ class Voting(Neighbourhood):
     def _new(
         self, X: Any, s: Floats | None, search: Search, k: int, mass: float
     ) -> Iterator[tuple[Integers, Floats, Floats]]:
-        for Q in self._parts(X):
+        for start, Q in self._parts(X):
             self._refuse_too_many(k, mass, Q.shape[0])
-            numbers, distances = neighbourhoods(search, Q, k, s)
+            with rows_from(start):
+                numbers, distances = neighbourhoods(search, Q, k, s)
             yield numbers, distances, np.ones(numbers.shape) if s is None else s[numbers]
 
     def _others(
@@ -145,25 +157,38 @@ class Voting(Neighbourhood):
         for rows in left.parts(k):
             yield left.neighbours(rows, k)
 
-    @property
+    @cached_property
     def certificate_(self) -> Certificate:
         """The leave-one-out error at `n_neighbors_`: "exact", a definition. Computed when asked
         for, unless n_neighbors="auto" has found it."""
         check_is_fitted(self)
-        known = vars(self).get("loo_errors_")
-        errors = self.leave_one_out(self.n_neighbors_) if known is None else known
-        value = float(errors[self.n_neighbors_ - 1])
-        return Certificate(value, value, "exact")
+        return exact(float(self.leave_one_out(self.n_neighbors_)[-1]))
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The mean error of the predictions for these rows, each with its weight: a definition, so
-        "exact". On the training rows it is the training error, in which each row is its own
-        neighbour."""
+        "exact". On the very rows of the fit it is the leave-one-out error, as in `certificate_`,
+        where there are neighbours enough to leave a row out."""
         if y is None and not is_remote(X):
             raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
-        value = self._risk(X, y, sample_weight)
-        return Certificate(value, value, "exact")
+        check_is_fitted(self, "X_fit_")
+        target, s = scored_targets(X, y, sample_weight)
+        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        if self.n_neighbors_ <= self._mass - 1.0 and are_rows_of_fit(
+            blocks, target, s, self.X_fit_, fitted, self.weight_fit_
+        ):
+            return exact(float(self.leave_one_out(self.n_neighbors_)[-1]))
+        return exact(self._risk(X, target, s))
+
+    @property
+    def _mass(self) -> float:
+        s = self.weight_fit_
+        return float(self.n_samples_fit_) if s is None else float(s.sum())
+
+    @property
+    def _fitted_target(self) -> NDArray[Any]:
+        """The targets of the fit, as they were given."""
+        return np.asarray(self.y_fit_)
 
     @abstractmethod
-    def _risk(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """The mean error on some rows."""
+    def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
+        """The mean error on some rows with targets and weights."""

@@ -73,12 +73,16 @@ class Outcome:
 
 
 def certificate_of(estimator: Any) -> Certificate | None:
-    """The certificate of a fit: of the last step of a pipeline, of the model a search chose."""
+    """The certificate of a fit: of the last step of a pipeline, of the model a search chose.
+
+    Only one that the fit has made: neighbours compute theirs when asked, at the cost of many fits.
+    """
     estimator, _ = last_step(estimator)
-    certificate = getattr(estimator, "certificate_", None)
+    known = vars(estimator)
+    certificate = known.get("certificate_")
     if isinstance(certificate, Certificate):
         return certificate
-    chosen = getattr(estimator, "best_estimator_", None)
+    chosen = known.get("best_estimator_")
     return None if chosen is None else certificate_of(chosen)
 
 

@@ -196,9 +196,11 @@ def test_homes(home, tmp_path):
     model = NadarayaWatson(bandwidth=0.4).fit(there, beside)
     close = 1e-5 if home == "float32" else 1e-12
     np.testing.assert_allclose(np.asarray(model.predict(there)), reference.predict(X), atol=close)
-    assert certify(model, there, beside).value == pytest.approx(
-        np.mean((reference.predict(X) - y) ** 2), rel=1e-4
-    )
+    proof = certify(model, there, beside)
+    assert proof.value == pytest.approx(reference.leave_one_out(0.4)[0], rel=1e-4)
+    assert proof == model.certificate_
+    away = (reference.predict(X[:300]) - y[:300]) ** 2
+    assert certify(reference, X[:300], y[:300]).value == pytest.approx(np.mean(away), rel=1e-4)
 
 
 def test_classes():

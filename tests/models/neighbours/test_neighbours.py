@@ -23,6 +23,7 @@ from fenchel import (
     radius_neighbors_graph,
 )
 from fenchel.data.blocks import threads
+from fenchel.score.folds.trial import certificate_of
 
 WEIGHTS = ["uniform", "distance", lambda d: 1.0 / (1.0 + d)]
 
@@ -238,9 +239,46 @@ def test_labels_of_a_file(tmp_path):
         model = KNeighborsClassifier(3).fit(table)
         X = pd.DataFrame(X, columns=["a", "b"])
         assert model.classes_.tolist() == ["no", "yes"] and set(model.predict(table)) <= set(y)
-        risk = np.mean(model.predict(X) != y)
-        assert certify(model, table).value == pytest.approx(risk)
-        assert certify(model, X, y).value == pytest.approx(risk)
+        risk = np.mean(model.predict(None) != y)
+        assert certify(model, table).value == certify(model, X, y).value == pytest.approx(risk)
+        risk = np.mean(model.predict(X[:40]) != y[:40])
+        assert certify(model, X[:40], y[:40]).value == pytest.approx(risk)
+
+
+@pytest.mark.parametrize("cls", [KNeighborsClassifier, KNeighborsRegressor])
+def test_on_the_rows_of_the_fit_certify_leaves_each_out(cls):
+    """As in the certificate; on any other rows, targets or weights it is the error there."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 3, 80)
+    s = rng.integers(0, 3, 80).astype(float)
+    for weight in (None, s):
+        for k in ("auto", 4):
+            model = cls(k).fit(X, y, weight)
+            proof = certify(model, X, y, weight)
+            assert proof == model.certificate_ and proof.kind == "exact"
+            assert proof.value == pytest.approx(model.leave_one_out()[model.n_neighbors_ - 1])
+            used = np.ones(80, bool) if weight is None else s > 0.0
+            part = None if weight is None else s[used]
+            assert certify(model, X[used], y[used], part).value == proof.value
+            w = np.ones(80) if weight is None else s
+            away = model.predict(X) - y
+            wrong = away != 0 if cls is KNeighborsClassifier else away**2
+            other = certify(model, X[::-1], y[::-1], None if weight is None else s[::-1])
+            assert other.value == pytest.approx(np.average(wrong, weights=w)) != proof.value
+            moved = certify(model, X, np.roll(y, 1), weight).value
+            assert moved != proof.value
+    full = cls(80).fit(X, y)  # none can be left out
+    assert certify(full, X, y).value == pytest.approx(certify(full, X[::-1], y[::-1]).value)
+
+
+def test_a_certificate_is_computed_when_asked_for_alone():
+    """Cross-validation of a given number of neighbours leaves no row out."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0.0).astype(int)
+    found = fenchel.cross_validate(KNeighborsClassifier(3), X, y, cv=3, return_estimator=True)
+    assert all("certificate_" not in vars(model) for model in found.estimators)
+    assert certificate_of(KNeighborsClassifier("auto").fit(X, y)) is not None
+    assert fenchel.cross_validate(KNeighborsClassifier(40), X, y, cv=3).test["score"].shape == (3,)
 
 
 def test_precision_of_the_rows_is_kept():

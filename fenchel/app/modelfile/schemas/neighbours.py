@@ -14,6 +14,7 @@ from fenchel.app.modelfile.check import (
     finite_number,
     floats,
     nothing,
+    of_class,
     size_of,
     text,
 )
@@ -44,7 +45,9 @@ _votes: dict[str, Check] = {
     **_search,
     "weight_fit_": nothing | finite("n"),
     "n_neighbors_": size_of("k"),
-    "loo_errors_": floats(None),
+    "loo_errors_": floats("counts"),
+    "loo_standard_errors_": floats("counts"),
+    "certificate_": of_class("Certificate"),
 }
 _labels: dict[str, Check] = {
     **_votes,
@@ -58,6 +61,8 @@ _smooth: dict[str, Check] = {
     "bandwidth_": finite_number,
     "bandwidths_": finite("grid"),
     "loo_errors_": floats("grid"),
+    "loo_standard_errors_": floats("grid"),
+    "certificate_": of_class("Certificate"),
 }
 _fitted = ("n_features_in_", "X_fit_")
 

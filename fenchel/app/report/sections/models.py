@@ -10,6 +10,8 @@ from fenchel.app.report.layout import (
     folded,
     grid,
     section,
+    shared,
+    spelled,
     table,
     timed,
     value_of,
@@ -112,7 +114,7 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
     held = numbers["model"]
     curve = held["validation_curve"]
     why = None
-    if "reason" in curve:
+    if "reason" in curve and held["leave_one_out"] is None:
         why = tag("p", f"There is no validation curve: {curve['reason']}.", class_="why")
     return section(
         "model",
@@ -121,11 +123,14 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
         grid(figure("importance", figures), figure("coefficients", figures)),
         grid(
             figure("validation_curve", figures),
+            figure("leave_one_out", figures),
             figure("path", figures),
             figure("learning_curve", figures),
             figure("boundary", figures),
         ),
         why,
+        _leave_one_out(held["leave_one_out"]),
+        _bayes_error(numbers),
         _unpenalised(numbers),
         _coefficients(numbers),
         _importance(held["importance"]),
@@ -146,6 +151,47 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
             if held["chosen_params"]
             else "."
         ),
+    )
+
+
+def _leave_one_out(held: dict[str, Any] | None) -> Markup | None:
+    if held is None:
+        return None
+    return tag(
+        "p",
+        f"{held['chosen']} neighbours have the least error when each training row is left out in "
+        f"turn, of 1 to {held['values'][-1]}. The least of many errors is a little too small: that "
+        "on new rows is told by the test part.",
+        class_="why",
+    )
+
+
+def _bayes_error(numbers: Numbers) -> Markup | None:
+    """The error of the best rule if the fitted classes were the truth, beside that of the test."""
+    held = numbers["model"]["bayes_error"]
+    if held is None:
+        return None
+    error = numbers["risk"]["bounds"]["error"]
+    rows = [
+        [
+            "if the fitted Gaussian classes were the truth, of the best rule",
+            shared(held),
+            spelled(held),
+        ],
+        [
+            "of the model on the test rows",
+            shared({"value": error["value"], "reason": "counted"}),
+            f"{error['errors']} of {error['rows']}",
+        ],
+    ]
+    note = (
+        "Far below the error on the test rows the first tells of misfit: the classes are not "
+        "Gaussian, or their parameters are not known well enough."
+    )
+    return folded(
+        "Bayes error of the fitted classes",
+        table("Error rates", ["", "error rate", "by"], rows, left=(0, 2)),
+        tag("p", note, class_="why"),
     )
 
 

@@ -20,6 +20,15 @@ from fenchel.data.rounding import UP, percent
 from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]
+_OF_AN_OBJECTIVE = (
+    "The column 'recomputed' has the same numbers, computed again from the fitted coefficients "
+    "alone. A certificate is a statement about the computation: no other coefficients of this "
+    "model have an objective lower by more than the gap."
+)
+_OF_A_DEFINITION = (
+    "This model minimises nothing: its number is a definition, and was computed without "
+    "approximation. The column 'recomputed' has it again, from the fitted model and the rows."
+)
 
 
 def proof_section(
@@ -30,16 +39,20 @@ def proof_section(
     said = certificate_line(numbers)
     if "objective" not in held:
         return section("proof", "Proof", _risk(numbers), lead=f"The fit is {said}.")
-    again = held["recomputed"]
+    again, exact = held["recomputed"], held["definition"]
     condition = held["condition"]
     rank = f", rank {condition['rank']} of {held['columns']}" if "rank" in condition else ""
-    rows = [
-        ["objective reached", f"{held['objective']:.12g}", f"{again['objective']:.12g}"],
-        ["lower bound of the objective", _bound(held), _bound(again)],
-        ["gap", _gap(held["gap"]), _gap(again["gap"])],
-        ["relative gap", _gap(held["relative_gap"]), _gap(again["relative_gap"])],
-        ["kind of proof", held["kind"], again["kind"]],
-    ]
+    rows = (
+        [[exact, f"{held['objective']:.12g}", f"{again['objective']:.12g}"]]
+        if exact
+        else [
+            ["objective reached", f"{held['objective']:.12g}", f"{again['objective']:.12g}"],
+            ["lower bound of the objective", _bound(held), _bound(again)],
+            ["gap", _gap(held["gap"]), _gap(again["gap"])],
+            ["relative gap", _gap(held["relative_gap"]), _gap(again["relative_gap"])],
+            ["kind of proof", held["kind"], again["kind"]],
+        ]
+    )
     run = [
         ["tolerance", f"{held['tolerance']:g}"],
         ["stopping rule", held["stopping_rule"]],
@@ -82,9 +95,7 @@ def proof_section(
                 left=(),
             ),
         ),
-        lead=capital(said) + ". The column 'recomputed' has the same numbers, computed again from "
-        "the fitted coefficients alone. A certificate is a statement about the computation: no "
-        "other coefficients of this model have an objective lower by more than the gap.",
+        lead=f"{capital(said)}. " + (_OF_A_DEFINITION if exact else _OF_AN_OBJECTIVE),
     )
 
 
