@@ -63,6 +63,7 @@ _ROOMS = {
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
     "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
+    "fenchel.models.cluster.bounds.lower_bound": ("KMeansBound", "kmeans_lower_bound"),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),
