@@ -90,6 +90,8 @@ def low_rank_bound(
     With F the last columns off √s and K the coupling of g, the spectrum is that of FKF', of rank
     columns + pairs, whatever the number of rows.
     """
+    if not np.isfinite(R).all() or R[0, 0] == 0.0:
+        return 0.0
     sizes = np.linalg.norm(R, axis=0)
     place = {(int(a), int(b)): i for i, (a, b) in enumerate(pairs)}
     twin = np.array([place[int(b), int(a)] for a, b in pairs], dtype=np.int64)
@@ -209,4 +211,6 @@ def _holds(found: ClusterGeometry, z: float) -> bool:
     eta = e * (float(found.mass.sum()) ** 0.5) + found.drift * size
     slack = (2.0 * size + eta) * eta * T + (size + eta) ** 2 * k * worst
     slack += 32.0 * EPS * (len(A) + d) * scatter * T
+    if not (np.isfinite(slack) and np.isfinite(A).all()):
+        return False
     return bool(float(np.linalg.eigvalsh(A)[-1]) + slack < z)

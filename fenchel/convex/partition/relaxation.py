@@ -101,6 +101,8 @@ class PartitionRelaxation(Objective[PrimalDual]):
 
     def bound(self, B: Floats) -> float:
         """What B ≥ 0 proves; the spectral bound where it proves less or is no such matrix."""
+        if not np.isfinite(self.cost).all():
+            return 0.0
         plain = self._bound(self.cost)
         if not np.isfinite(B).all():
             return plain
