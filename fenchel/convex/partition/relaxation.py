@@ -144,3 +144,19 @@ class PartitionRelaxation(Objective[PrimalDual]):
     ) -> Certificate:
         found = seen if isinstance(seen, RelaxationValue) else self.evaluate(point)
         return Certificate(found.value, min(found.bound, found.value), "duality")
+
+
+def leading_scatter(C: Floats, basis: Floats, steps: int = 8) -> float:
+    """About the largest eigenvalue of -C outside the span of an orthonormal basis, at most that, by
+    the power method: off u that of the scatter, off the clusters' parts of u of that within."""
+    v = np.random.RandomState(0).standard_normal(len(C))
+    found = 0.0
+    for _ in range(steps):
+        v -= basis @ (basis.T @ v)
+        size = float(np.linalg.norm(v))
+        if not size > 0.0:
+            break
+        v = -(C @ (v / size))
+        v -= basis @ (basis.T @ v)
+        found = float(np.linalg.norm(v))
+    return found

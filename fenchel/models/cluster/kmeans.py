@@ -96,8 +96,8 @@ class KMeans(CentreClusterer):
     certificate_ : Certificate
         Of kind "spectral": J, and a bound that no k centres can beat, the scatter outside the first
         k - 1 principal components. relative_gap 0.12 says that the optimum is at most 12 % below
-        J. Of kind "sdp" by a relaxation, and "exact" where J is 0 or the clustering is proved to be
-        the best.
+        J, excess 0.12 that J is at most 12 % above it. Of kind "sdp" by a relaxation, and "exact"
+        where J is 0 or the clustering is proved to be the best.
     running_means_ : array (k, d) of float64
         The centres after `partial_fit`, before rounding to the precision of X.
     n_clusters_ : int

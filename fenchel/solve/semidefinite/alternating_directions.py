@@ -24,7 +24,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.partition.relaxation import PartitionRelaxation, PrimalDual, RelaxationValue
+from fenchel.convex.partition.relaxation import (
+    PartitionRelaxation,
+    PrimalDual,
+    RelaxationValue,
+    leading_scatter,
+)
 from fenchel.solve.needs import Need, ObjectiveNeed
 from fenchel.solve.semidefinite.spectrahedron import projected
 from fenchel.solve.solver import Solver, State
@@ -78,10 +83,8 @@ class AlternatingDirections(Solver):
     def init(self, problem: PartitionRelaxation, start: PrimalDual | State | None) -> State:
         point = start.point if isinstance(start, State) else start
         point = problem.origin() if point is None else point
-        inner = problem.reflected(problem.cost)[1:, 1:]
-        # On u's complement C is minus the Gram matrix of the centred rows: its norm is at most the
-        # trace, and for the choice of ρ a few products tell it well enough.
-        rho = self.rho * max(_norm(inner), 1e-300)
+        scatter = leading_scatter(problem.cost, problem.axis[:, None])
+        rho = self.rho * max(scatter, 1e-300)
         seen = problem.evaluate(point)
         memory = Splitting(
             np.maximum(point.Z, 0.0), -point.B / rho, rho, problem.k + 3, 0, seen.bound, point.B, 0
@@ -127,16 +130,3 @@ def _expanded(problem: PartitionRelaxation, V: Floats, x: Floats) -> Floats:
     full[1:] = V
     full -= np.outer(2.0 * w, w @ full)
     return np.asarray((full * x) @ full.T)
-
-
-def _norm(A: Floats, steps: int = 6) -> float:
-    """About the largest |eigenvalue|: a lower bound, by the power method."""
-    v = np.asarray(A[:, [int(np.abs(A.diagonal()).argmax())]] if len(A) else np.zeros((0, 1)))
-    found = 0.0
-    for _ in range(steps):
-        size = float(np.linalg.norm(v))
-        if not size > 0.0:
-            break
-        v = A @ (v / size)
-        found = float(np.linalg.norm(v))
-    return found

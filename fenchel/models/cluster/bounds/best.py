@@ -10,7 +10,7 @@ samples: those of random samples, with a confidence, where the parts would be to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from fenchel.convex.certificate import Certificate, Kind
 from fenchel.convex.partition.closed_form import is_optimal
 from fenchel.convex.spectral_bounds import lower_bound_in_units, scatter_bound, square_in_units
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
 from fenchel.models.base import host_keep
 from fenchel.models.cluster.bounds.clustering import MeasuredClustering, weight_exponent
 from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, parts_bound
@@ -28,13 +28,10 @@ from fenchel.models.cluster.bounds.samples import Costs, samples_bound
 from fenchel.models.cluster.rows import nearest_centres
 
 Floats = NDArray[np.float64]
-Method = Literal["spectral", "auto", "sdp"]
 EPS = float(np.finfo(np.float64).eps)
 # A clustering that is proved to be the best may have centres that are off their means by this
 # share of J, from a tolerance or from float32, and is called exact.
 NEAR = 1e-9
-
-
 SIZE = 200  # rows of a part: of 100 the bound is 2 to 4 % lower, of 400 the time is twice as long
 EFFORT = Effort()
 LARGEST = 600  # rows; a step of the relaxation takes 30 ms, and with their cube more
@@ -109,6 +106,7 @@ def search_of(method: str | bool) -> Search | None:
     return {"auto": QUICK, "sdp": Search()}.get(str(method))
 
 
+@one_blas_thread()
 def best_bound(blocks: Blocks, C: NDArray[Any], J: float, search: Search | None) -> FoundBound:
     """The best of the bounds of k clusters that the search allows.
 

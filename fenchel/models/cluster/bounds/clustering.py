@@ -133,10 +133,8 @@ class DualColumns:
         width = 1 + d + len(self.pairs)
         delta = self.means[:, None, :] - self.means
         square = (delta * delta).sum(axis=2)
-        first = [Triangle(np.empty((0, width)))]
-        return tree_sum(
-            [*first, *(self._of(part, delta, square) for part in self.rows.parts(block))]
-        )
+        found = [self._of(part, delta, square) for part in self.rows.parts(block)]
+        return tree_sum([Triangle(np.empty((0, width))), *found])
 
     def _of(self, part: Any, delta: Floats, square: Floats) -> Triangle:
         y, root, labels, _ = part
@@ -159,12 +157,11 @@ class MeasuredClustering:
     """The clusters of the nearest centres, with mass: their number may be less than that of the
     centres.
 
-    kept: their places among the centres; within: their scatter matrix, rounded; cost: Σ s d² to the
-    centres; size: the largest |y|; count, parts: of rows, and of chunks of them.
+    within: their scatter matrix, rounded; cost: Σ s d² to the centres; size: the largest |y|;
+    count, parts: of rows, and of chunks of them.
     """
 
     rows: AboutCentres
-    kept: NDArray[np.int64]
     mass: Floats
     means: Floats
     within: Floats
@@ -184,7 +181,7 @@ class MeasuredClustering:
         if len(kept) < len(C):  # labels are places among the centres that have rows
             rows = AboutCentres(np.ascontiguousarray(C[kept]), middle, rows.exponent)
         size = float(most.values[0])
-        return cls(rows, kept, mass[kept], means, within, cost, size, int(count.sum()), int(chunks))
+        return cls(rows, mass[kept], means, within, cost, size, int(count.sum()), int(chunks))
 
     @property
     def k(self) -> int:
