@@ -65,6 +65,7 @@ _ROOMS = {
     "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
     "fenchel.models.cluster.quantization.quantize": ("DensityQuantization", "quantize_density"),
     "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
+    "fenchel.models.cluster.bounds.lower_bound": ("KMeansBound", "kmeans_lower_bound"),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),

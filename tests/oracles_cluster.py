@@ -59,3 +59,30 @@ def optimum(X, k, weight=None):
         if best is None or total < best[0]:
             best = total, labels
     return best
+
+
+def line_optimum(x, k, weight=None):
+    """The least scatter of numbers on a line within k clusters, which are intervals: the best cut
+    of the first i numbers into j of them is the best last interval after a best cut."""
+    order = np.argsort(x, kind="stable")
+    x = np.asarray(x, np.float64)[order]
+    x = x - x.mean()
+    s = np.ones(len(x)) if weight is None else np.asarray(weight, np.float64)[order]
+    mass, first, second = (np.concatenate([[0.0], np.cumsum(s * x**p)]) for p in range(3))
+    best = np.full(len(x) + 1, np.inf)
+    best[0] = 0.0
+    for _ in range(k):
+        found = best.copy()
+        for i in range(1, len(x) + 1):
+            own = np.maximum(mass[i] - mass[:i], 1e-300)
+            scatter = second[i] - second[:i] - (first[i] - first[:i]) ** 2 / own
+            found[i] = min(found[i], float((best[:i] + np.maximum(scatter, 0.0)).min()))
+        best = found
+    return float(best[-1])
+
+
+def partition_matrix(labels, weight=None):
+    """Z = Σₐ uₐuₐ' / |uₐ|² with u the roots of the weights."""
+    u = np.ones(len(labels)) if weight is None else np.sqrt(weight)
+    parts = [np.where(np.asarray(labels) == a, u, 0.0) for a in np.unique(labels)]
+    return sum(np.outer(one, one) / (one @ one) for one in parts)

@@ -65,6 +65,7 @@ class Certificate(Tabular):
         iteration would move); None where the gap decides
     scale : what the gap is relative to, |value| unless given: the value of a log-likelihood may
         cross zero
+    confidence : with which the bound holds: 1, but where random samples prove it
 
     Examples
     --------
@@ -84,6 +85,7 @@ class Certificate(Tabular):
     floor: float = 0.0
     residual: float | None = None
     scale: float | None = None
+    confidence: float = 1.0
 
     @property
     def gap(self) -> float:
@@ -104,6 +106,14 @@ class Certificate(Tabular):
         if size == 0.0:
             return 0.0 if self.gap <= 0.0 else math.inf
         return max(self.gap, 0.0) / size
+
+    @property
+    def excess(self) -> float:
+        """By how much of the best possible the value exceeds it at most, gap / bound: of objectives
+        that are never negative. Infinite where the bound is 0, and the value is not."""
+        if self.gap <= 0.0:
+            return 0.0
+        return self.gap / self.bound if self.bound > 0.0 else math.inf * self.gap
 
     @property
     def error(self) -> float:
@@ -130,7 +140,8 @@ class Certificate(Tabular):
     def __add__(self, other: Certificate) -> Certificate:
         """The certificate of a sum of independent problems: of the weakest kind of the two.
 
-        Gaps add up. Where a part closes by its residual, so does the sum, and by the worse of the
+        Gaps add up, and so do the chances of being wrong. Where a part closes by its residual, so
+        does the sum, and by the worse of the
         two errors: it is closed only where both parts are.
         """
         plain = self.residual is None and other.residual is None
@@ -144,12 +155,14 @@ class Certificate(Tabular):
             self.floor + other.floor,
             None if plain else max(self.error, other.error),
             None if own else self.size + other.size,
+            max(self.confidence + other.confidence - 1.0, 0.0),
         )
 
     def columns(self) -> dict[str, Any]:
         """One row: the numbers by name."""
         names = ["value", "bound", "gap", "relative_gap", "kind", "steps", "seconds"]
         names += ["residual"] if self.residual is not None else []
+        names += ["confidence"] if self.confidence < 1.0 else []
         return {name: [getattr(self, name)] for name in names}
 
     def caption(self) -> str:
@@ -161,7 +174,7 @@ class Certificate(Tabular):
         if self.kind == "estimate":
             return f"{value}, not proved (estimated {self._measured()})"
         if self.bound > -math.inf:  # not where it is NaN
-            value = f"{value}, optimum at least {self.bound:.10g}"
+            value = f"{value}, optimum at least {self.bound:.10g}{self._sure()}"
         if self.residual is not None:
             return f"{value}: {_CLOSES.get(self.kind, 'solved')} to within {_near(self.residual)}"
         if not self.bound > -math.inf:
@@ -179,8 +192,13 @@ class Certificate(Tabular):
         if self.residual is not None:
             return f"{self.kind} residual {self.residual:.2g}"
         if self.kind in ("sdp", "spectral"):
-            return f"relative gap {self.relative_gap:.2g} to a {self.kind} bound that may be loose"
+            near = f"relative gap {self.relative_gap:.2g}{self._sure()}"
+            return f"{near} to a {self.kind} bound that may be loose"
         return f"relative duality gap {self.relative_gap:.2g}"
+
+    def _sure(self) -> str:
+        """The confidence in words; nothing where there is no doubt."""
+        return f" (with confidence {100.0 * self.confidence:g} %)" if self.confidence < 1.0 else ""
 
     def _measured(self) -> str:
         return f"gap {self.gap:.2g}" if self.residual is None else f"residual {self.residual:.2g}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -19,6 +21,7 @@ from fenchel.app.models import CLUSTERS
 from fenchel.app.report import loose
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.clusters import clustered
+from fenchel.app.report.verdict import excess_words
 from fenchel.convex.spectral_bounds import CentredRows
 
 X = StandardScaler().fit_transform(load_wine().data)
@@ -37,7 +40,9 @@ def test_the_clusters_are_the_cultivars_and_their_numbers_are_right():
     (told,) = reports.bottles().numbers["shape"]["clusterings"]
     proof = certify_clusters(X, found.labels)
     assert told["certificate"]["objective"] == pytest.approx(proof.value)
-    assert told["certificate"]["bound"] == pytest.approx(proof.bound)
+    # By a semidefinite relaxation: far above the spectral bound, which is within 20 %.
+    assert told["certificate"]["kind"] == "sdp" and told["certificate"]["confidence"] == 1.0
+    assert proof.bound < 0.98 * proof.value < told["certificate"]["bound"] < proof.value
     assert told["left"]["value"] == pytest.approx(proof.value / X.size)
     assert told["silhouette"]["value"] == pytest.approx(silhouette_score(X, found.labels))
     assert [group["rows"] for group in told["clusters"]] == np.bincount(found.labels).tolist()
@@ -129,10 +134,12 @@ def test_the_clusters_are_kept_in_a_model_file(tmp_path):
     (told,) = reports.bottles().numbers["shape"]["clusterings"]
     document = proved.document()
     assert document["certificate"]["value"] == pytest.approx(told["certificate"]["objective"])
-    assert document["certificate"]["kind"] == "spectral"
+    assert document["certificate"]["kind"] == "sdp"
+    assert document["certificate"]["relative_gap"] < 0.02
     assert "clusters predict no target" in document["no_bounds"]
     assert "holds clusters, which predict no target" in judged.failed(2)
     assert "the cluster of a row" in shown.fine() and "agrees with the one" in alike.fine()
+    assert "above the least possible for as many." in alike.fine()
 
 
 def test_rows_without_clusters_are_not_divided():
@@ -239,6 +246,28 @@ def test_bounds_are_rounded_down():
     said = float(report.verdict()[2].rpartition("less than ")[2].removesuffix(" %"))
     proved = 100 * found["left"]["value"] * (1.0 - found["certificate"]["relative_gap"])
     assert proved - 0.1 <= said <= proved
+    above = re.search(r"at most (\S+) % above the least possible", report.verdict()[2])
+    assert above and 0.0 <= float(above[1]) - 100 * found["certificate"]["excess"] <= 0.1
+    assert found["start_promise"]["value"] == pytest.approx(8.0 * (2.0 + np.log(3.0)))
+    assert "promises at most 8 (2 + ln 3) = 24.8 times the least possible" in report.html()
+
+
+@pytest.mark.parametrize(
+    ("proof", "said"),
+    [
+        ({"relative_gap": None}, ""),
+        ({"kind": "exact"}, ", proved to be the least possible for 3 clusters"),
+        ({"relative_gap": 1.0, "excess": None}, "; no 3 clusters can have less than 0 %"),
+        (
+            {"confidence": 0.99},
+            ", at most 25.0 % above the least possible; no 3 clusters can have less than 40.0 %, "
+            "with confidence 99 %",
+        ),
+    ],
+)
+def test_what_is_proved_is_said_with_its_confidence(proof, said):
+    whole = {"relative_gap": 0.2, "excess": 0.25, "kind": "sdp", "confidence": 1.0, **proof}
+    assert excess_words({"left": {"value": 0.5}, "chosen": 3, "certificate": whole}) == said
 
 
 def test_models_that_need_a_target_are_refused():

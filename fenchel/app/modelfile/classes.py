@@ -198,8 +198,9 @@ VALUES: dict[str, Value] = {
             "floor": number,
             "residual": number | nothing,
             "scale": number | nothing,
+            "confidence": number,
         },
-        added={"residual": None, "scale": None},
+        added={"residual": None, "scale": None, "confidence": 1.0},
     ),
     "BisectionTree": Value(
         "fenchel.models.cluster.bisection_tree",

@@ -222,6 +222,9 @@ class Decoder:
         more = np.full((len(reals), 2), -1.0)  # residual and scale, where any has one
         if long:
             more = self._referred(references[2], where, "f", 2)
+        sure = np.ones(len(more))  # confidence, where any is not sure
+        if more.shape[1:] == (3,):
+            more, sure = more[:, :2], more[:, 2]
         if reals.shape[1:] != (4,) or not wholes.shape == more.shape == (len(reals), 2):
             raise ModelFileError(f"{where} holds a history whose lengths do not agree")
         if len(wholes) and not (
@@ -230,9 +233,9 @@ class Decoder:
             raise ModelFileError(f"{where} holds a history of kinds that are not known")
         make = class_of("Certificate")
         return tuple(
-            make(value, bound, KINDS[kind], steps, seconds, floor, *map(_given, rest))
-            for (value, bound, seconds, floor), (kind, steps), rest in zip(
-                reals.tolist(), wholes.tolist(), more.tolist(), strict=True
+            make(value, bound, KINDS[kind], steps, seconds, floor, *map(_given, rest), confidence)
+            for (value, bound, seconds, floor), (kind, steps), rest, confidence in zip(
+                reals.tolist(), wholes.tolist(), more.tolist(), sure.tolist(), strict=True
             )
         )
 

@@ -130,6 +130,7 @@ def certificate(proof: Any) -> dict[str, Any]:
     told = {name: _shown(getattr(proof, name)) for name in names}
     more = {name: getattr(proof, name) for name in ("residual", "scale")}
     told |= {name: _shown(value) for name, value in more.items() if value is not None}
+    told |= {"confidence": _shown(proof.confidence)} if proof.confidence < 1.0 else {}
     return {**told, "words": str(proof)}
 
 

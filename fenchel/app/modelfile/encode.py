@@ -167,9 +167,12 @@ class Encoder:
         reals = np.array([(c.value, c.bound, c.seconds, c.floor) for c in history], np.float64)
         wholes = np.array([(KINDS.index(c.kind), c.steps) for c in history], np.int64)
         held = [self.array(reals), self.array(wholes)]
-        if all(c.residual is None and c.scale is None for c in history):
+        sure = all(c.confidence == 1.0 for c in history)
+        if sure and all(c.residual is None and c.scale is None for c in history):
             return held
         more = [[-1.0 if x is None else x for x in (c.residual, c.scale)] for c in history]
+        if not sure:
+            more = [[*rest, c.confidence] for rest, c in zip(more, history, strict=True)]
         return [*held, self.array(np.array(more, np.float64))]
 
     def _key(self, key: Any) -> Any:

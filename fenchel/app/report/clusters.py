@@ -15,9 +15,13 @@ from fenchel.app.models import Entry
 from fenchel.app.report.card import DESCRIBED
 from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.spectral_bounds import CentredRows
+from fenchel.convex.spectral_bounds import CentredRows, lower_bound_in_units
+from fenchel.data.table import as_blocks
 from fenchel.models.cluster.bisecting import BisectingKMeans
 from fenchel.models.cluster.bisection_tree import BisectionTree
+from fenchel.models.cluster.bounds.best import QUICK, Search, proved_clustering
+from fenchel.models.cluster.bounds.parts import Effort
+from fenchel.models.cluster.centres import exponent_of, in_units
 from fenchel.score.choice import ChoiceOfK
 from fenchel.score.gap import GapStatistic, gap_statistic
 from fenchel.score.silhouette import silhouette_samples
@@ -28,6 +32,10 @@ CHOICE_ROWS = 2000  # on which the number of clusters is chosen and silhouettes 
 STARTS = 10
 LEAST = 5  # rows to a cluster that is tried
 MARKS = 5  # columns that tell a cluster from the rest
+# Of the clusters that were chosen: under a second, of rows of any number.
+PROOF = replace(QUICK, samples=40, sampled=100, effort=Effort(steps=10))
+# Of every number that was tried: some hundredths of a second each, never by random samples.
+TRIED = replace(QUICK, parts=1, together=200, entries=1e9, effort=Effort(steps=5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +117,11 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
         rows=X,
         sample=sample,
         gap=gap,
-        bounds=np.array([small.outside(small.bound(k - 1)) for k in gap.counts]),
+        bounds=np.array([_proved(some, small, one, TRIED).bound for one in gap.labels]),
         starts=starts,
         model=model,
         labels=labels,
-        proof=cloud.clustered(*cluster_codes(labels, len(X))),
+        proof=_proved(X, cloud, labels, PROOF),
         silhouettes=silhouettes,
         choice=choice,
         tree=tree,
@@ -134,6 +142,19 @@ def _criteria(some: Floats, gap: GapStatistic, model: Any, seed: int) -> ChoiceO
         k=count_of(gap),
         is_clear=gap.is_clear,
     )
+
+
+def _proved(X: Floats, cloud: CentredRows, labels: NDArray[Any], search: Search) -> Certificate:
+    """The scatter within clusters, and the best bound of as many that so much effort finds."""
+    codes, k = cluster_codes(labels, len(X))
+    spectral = cloud.clustered(codes, k)
+    given = as_blocks(X)
+    exponent = exponent_of(given)
+    rows = np.ldexp(X, -exponent)
+    C = np.array([rows[codes == c].mean(axis=0) for c in range(k)])
+    J = lower_bound_in_units(spectral.value, -exponent)
+    found = proved_clustering(in_units(given, exponent), C, J, exponent, search)
+    return found if found.bound > spectral.bound else spectral
 
 
 def _by_size(entry: Entry, model: Any, codes: NDArray[Any]) -> Any:
@@ -177,6 +198,7 @@ def cluster_numbers(found: Clustering, names: tuple[str, ...]) -> dict[str, Any]
         "left": told(proof.value / scatter, DESCRIBED),
         "starts": plain(np.sort(found.starts) / scatter),
         "choices": {} if found.choice is None else dict(found.choice.choices),
+        "start_promise": told(8.0 * (2.0 + np.log(found.count)), "a theorem on k-means++"),
         "certificate": proved(proof),
         "silhouette": untold("the sample has rows of one cluster, which has no next one")
         if found.silhouettes is None
@@ -231,7 +253,8 @@ def cluster_figures(found: Clustering, **size: Any) -> dict[str, Any]:
     if found.choice is not None:
         charts["choice"] = show.choice_of_k(found.choice, **size)
     if found.count > 1:
-        charts["restarts"] = show.restarts(found.starts, bound=found.proof.bound, **size)
+        sure = found.proof.bound if found.proof.confidence == 1.0 else None
+        charts["restarts"] = show.restarts(found.starts, bound=sure, **size)
     if found.silhouettes is not None:
         codes = found.labels[found.sample]
         charts["silhouettes"] = show.silhouettes(found.silhouettes, codes, **size)

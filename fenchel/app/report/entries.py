@@ -77,5 +77,7 @@ def proved(proof: Certificate) -> dict[str, Any]:
         "bound": plain(proof.bound),
         "gap": plain(proof.gap),
         "relative_gap": plain(proof.relative_gap),
+        "excess": plain(proof.excess),
         "kind": proof.kind,
+        "confidence": proof.confidence,
     }

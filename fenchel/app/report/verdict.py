@@ -7,7 +7,7 @@ from typing import Any
 
 from fenchel.app.report.entries import estimate_of
 from fenchel.score.estimate import Estimate
-from fenchel.score.rounding import DOWN, percent
+from fenchel.score.rounding import DOWN, UP, percent
 from fenchel.show.words import estimated, number
 
 Numbers = dict[str, Any]
@@ -138,10 +138,23 @@ def clusters_line(one: Numbers) -> str:
             f"{words}: no clusters; 2 to {last} of them explain no more than they would of "
             "uniformly distributed rows"
         )
-    left, gap = one["left"]["value"], one["certificate"]["relative_gap"]
-    least = percent(left * (1.0 - gap), DOWN) if gap is not None else ""
-    proof = f"; no {count} clusters can have less than {least}" if least else ""
-    return f"{words}: {count} clusters with {percent(left)} of the variance inside them{proof}"
+    left = one["left"]["value"]
+    said = f"{words}: {count} clusters with {percent(left)} of the variance inside them"
+    return said + excess_words(one)
+
+
+def excess_words(one: Numbers) -> str:
+    """How far the clusters are from the best possible at most, and how sure that is."""
+    left, count, proof = one["left"]["value"], one["chosen"], one["certificate"]
+    gap, excess, sure = proof["relative_gap"], proof["excess"], proof["confidence"]
+    if gap is None:
+        return ""
+    doubt = f", with confidence {100.0 * sure:g} %" if sure < 1.0 else ""
+    if gap <= ROUNDING or proof["kind"] == "exact":
+        return f", proved to be the least possible for {count} clusters{doubt}"
+    above = "" if excess is None else f", at most {percent(excess, UP)} above the least possible"
+    least = percent(left * (1.0 - gap), DOWN)
+    return f"{above}; no {count} clusters can have less than {least}{doubt}"
 
 
 def plane_line(one: Numbers) -> str:

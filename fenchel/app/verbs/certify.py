@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from math import ceil, nan
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,8 @@ def command(
         _words(rows, proof, reason, stored)
         for sentence in (f"Not bounded: {why}.",) if bounds is None else _quotable(bounds):
             say(sentence)
+        if held.task.kind == "none" and proof is not None:
+            say(_cluster_words(proof))
         _verdict(held.model, proof, reason, bounds)
     check_bars(bars, results)
 
@@ -237,6 +240,22 @@ def _words(rows: _Rows, proof: Certificate | None, reason: str, stored: Any) -> 
     if stored is not None and rows.is_alike and not rows.is_sampled:
         agrees = "agrees" if _agrees(proof, stored) else "does not agree"
         say(f"The objective {agrees} with the one in the model file, {stored.value:.10g}.")
+
+
+def _cluster_words(proof: Certificate) -> str:
+    """How far the clusters are from the best possible at most, and how sure that is."""
+    from fenchel.data.rounding import UP, percent
+
+    if not math.isfinite(proof.excess):
+        return "Nothing is proved of how far the clusters are from the best possible."
+    sure = "" if proof.confidence == 1.0 else f", with confidence {100.0 * proof.confidence:g} %"
+    if proof.kind == "exact":
+        return f"No other clusters, as many, leave less variance inside them{sure}."
+    most = percent(proof.excess, UP)
+    return (
+        f"The variance inside the clusters is at most {most} above the least possible for as "
+        f"many{sure}."
+    )
 
 
 def _verdict(

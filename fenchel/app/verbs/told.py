@@ -50,7 +50,7 @@ def certificate_entry(proof: Certificate | None) -> dict[str, Any] | None:
     """The certificate, for JSON."""
     if proof is None:
         return None
-    names = ("value", "bound", "gap", "relative_gap", "kind", "steps", "seconds")
+    names = ("value", "bound", "gap", "relative_gap", "kind", "confidence", "steps", "seconds")
     return {**{name: getattr(proof, name) for name in names}, "words": str(proof)}
 
 

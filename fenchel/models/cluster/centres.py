@@ -19,17 +19,14 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.spectral_bounds import (
-    lower_bound_in_units,
-    scatter_bound,
-    square_in_units,
-)
+from fenchel.convex.spectral_bounds import square_in_units
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.table import attach
 from fenchel.geometry.distance import squared_distances
 from fenchel.models.base import host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
+from fenchel.models.cluster.bounds.best import Search, proved_clustering, search_of
 from fenchel.models.namespace import dispatches, on_device_of
 
 Floats = NDArray[np.float64]
@@ -130,9 +127,17 @@ class CentreClusterer(
         return -square_in_units(J, exponent)
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
-        """What these rows cost at the centres, and the spectral bound of as many centres."""
+        """What these rows cost at the centres, and the best bound of as many centres that a second
+        or so finds."""
         J, blocks, exponent = self._cost(X, sample_weight)
-        return spectral_certificate(blocks, len(self.cluster_centers_), exponent, J)
+        C = host_keep(self.cluster_centers_)
+        C = np.ldexp(C, -exponent).astype(blocks.dtype)
+        return proved_clustering(blocks, C, J, exponent, self._proof_search)
+
+    @property
+    def _proof_search(self) -> Search | None:
+        """The effort that a bound is worth."""
+        return search_of("auto")
 
     def _cost(self, X: Any, weight: Any) -> tuple[float, Blocks, int]:
         blocks, _, exponent = self._rows_and_centres(X)
@@ -158,14 +163,6 @@ class CentreClusterer(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def spectral_certificate(blocks: Blocks, k: int, exponent: int, J: float) -> Certificate:
-    """Of a clustering into k, of value J in units of 4^exponent, those of the squares of blocks."""
-    if J == 0.0:
-        return Certificate(0.0, 0.0, "exact")
-    bound = lower_bound_in_units(min(scatter_bound(blocks, k - 1), J), exponent)
-    return Certificate(square_in_units(J, exponent), bound, "spectral")
 
 
 def _weights(block: Block) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,21 +18,19 @@ from sklearn.utils.validation import check_array
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.spectral_bounds import square_in_units
-from fenchel.data.blocks import Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.models.base import host_keep, rows_in
-from fenchel.models.cluster.centres import (
-    CentreClusterer,
-    exponent_of,
-    in_units,
-    spectral_certificate,
-)
+from fenchel.models.cluster.bounds.best import Search, proved_clustering, search_of
+from fenchel.models.cluster.centres import CentreClusterer, exponent_of, in_units
 from fenchel.models.cluster.distinct import few_rows
 from fenchel.models.cluster.lloyd import Lloyd, best_walk
 from fenchel.models.cluster.rows import cluster_rows, nearest_centres
+from fenchel.models.cluster.running_means import RunningMeans
 from fenchel.models.cluster.seeding import kmeans_parallel, kmeans_plus_plus, random_rows
 from fenchel.models.namespace import fit_method
 
 STARTS = 10  # of n_init="auto" where the start is not chosen with care
+STARTING = {"k-means++", "plain-k-means++", "k-means||", "random"}
 
 
 class KMeans(CentreClusterer):
@@ -45,13 +44,15 @@ class KMeans(CentreClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        k.
-    init : {"k-means++", "k-means||", "random"}, array (k, d) or callable, default "k-means++"
-        "k-means++": greedy, each centre the best of 2 + ⌊ln k⌋ drawn; the start alone promises at
-        most 8 (2 + ln k) times the optimum in expectation. "k-means||": the same from rows drawn in
-        a few passes; "k-means++" means it too where rows are not in memory. A callable is given
-        (X, n_clusters, random_state).
+    n_clusters : int or "auto", default 8
+        k. "auto": the number, from 1 to 10, whose Gaussian mixture tells held-out rows best
+        (`choose_k`), or the least within one standard error of it.
+    init : {"k-means++", "plain-k-means++", "k-means||", "random"}, array (k, d) or callable
+        "k-means++", the default: greedy, each centre the best of 2 + ⌊ln k⌋ drawn.
+        "plain-k-means++": one drawn for each; the start alone promises at most 8 (2 + ln k) times
+        the optimum in expectation. "k-means||": from rows drawn in a few passes; "k-means++" and
+        the plain form mean it too where rows are not in memory. A callable is given (X,
+        n_clusters, random_state).
     n_init : "auto" or int
         Starts, of which the best is kept. "auto": 1, or 10 for "random" and callables.
     max_iter : int, default 300
@@ -68,14 +69,18 @@ class KMeans(CentreClusterer):
     empty : {"teleport", "drop"}
         What becomes of a centre without rows: it goes to the row that costs most in the cluster of
         highest energy, which never raises J at the next step, or it is dropped, and k with it.
-    prove : bool, default True
-        Bound the optimum after the fit, at the cost of a pass O(n d²). False: `certificate_` has
-        the bound 0.
+    prove : bool or {"spectral", "auto", "sdp"}, default True
+        Bound the optimum after the fit. True, "spectral": by the spectrum, a pass O(n d²).
+        "auto": also by dual points of a semidefinite relaxation, in about a second. "sdp": with as
+        much effort as `kmeans_lower_bound`, on large tables by random samples, whose bound holds
+        with a confidence of 99 %. False: `certificate_` has the bound 0.
 
     Attributes
     ----------
     cluster_centers_ : array (k, d)
     labels_ : array (n,) of int32
+    counts_ : array (k,)
+        The mass Σ sᵢ of the rows of each centre.
     inertia_ : float
         J.
     start_values_ : array (n_init,)
@@ -91,7 +96,12 @@ class KMeans(CentreClusterer):
     certificate_ : Certificate
         Of kind "spectral": J, and a bound that no k centres can beat, the scatter outside the first
         k - 1 principal components. relative_gap 0.12 says that the optimum is at most 12 % below
-        J. Of kind "exact" where J is 0.
+        J, excess 0.12 that J is at most 12 % above it. Of kind "sdp" by a relaxation, and "exact"
+        where J is 0 or the clustering is proved to be the best.
+    running_means_ : array (k, d) of float64
+        The centres after `partial_fit`, before rounding to the precision of X.
+    n_clusters_ : int
+        k, as found or chosen.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -104,7 +114,8 @@ class KMeans(CentreClusterer):
     ----------
     Lloyd, IEEE Trans. Inf. Theory 28 (1982). Hamerly, Making k-means even faster, SDM (2010).
     Arthur and Vassilvitskii, k-means++, SODA (2007). Zha and others, Spectral relaxation for
-    k-means clustering, NIPS (2001).
+    k-means clustering, NIPS (2001). Peng and Wei, Approximating k-means-type clustering via
+    semidefinite programming, SIAM J. Optim. 18 (2007).
 
     Examples
     --------
@@ -118,9 +129,12 @@ class KMeans(CentreClusterer):
     (16.0, 16.0)
     """
 
+    counts_: NDArray[np.float64]
+    history_: tuple[Certificate, ...]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"k-means++", "k-means||", "random"}), callable, "array-like"],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions(STARTING), callable, "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -129,12 +143,12 @@ class KMeans(CentreClusterer):
         "copy_x": ["boolean"],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         "empty": [StrOptions({"teleport", "drop"})],
-        "prove": ["boolean"],
+        "prove": ["boolean", StrOptions({"spectral", "auto", "sdp"})],
     }
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Any = 8,
         *,
         init: Any = "k-means++",
         n_init: Any = "auto",
@@ -145,7 +159,7 @@ class KMeans(CentreClusterer):
         copy_x: bool = True,
         algorithm: str = "lloyd",
         empty: str = "teleport",
-        prove: bool = True,
+        prove: Any = True,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -163,23 +177,23 @@ class KMeans(CentreClusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows X; y is ignored."""
         given = rows_in(self, X, None, sample_weight)
-        k, n = self.n_clusters, given.n_rows
-        if k > n:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={k}: lower n_clusters")
         exponent = exponent_of(given)
         blocks = in_units(given, exponent)
+        k = self._count(blocks)
+        self.__dict__.pop("running_means_", None)
         few = few_rows(blocks, k)
         if few is not None:
-            return self._leave_nothing(blocks, few, exponent)
+            return self._leave_nothing(blocks, few, exponent, k)
         rows = cluster_rows(blocks)
         state = check_random_state(self.random_state)
-        starts = (self._start(given, blocks, exponent, state) for _ in range(self._starts()))
+        starts = (self._start(given, blocks, exponent, state, k) for _ in range(self._starts()))
         solver = Lloyd(shift=self.tol * rows.variance, teleport=self.empty == "teleport")
         best = best_walk(rows, starts, solver, self.max_iter, self._show)
         J, solution, self.labels_ = best.value, best.solution, best.labels
         self.start_values_ = np.array([square_in_units(one, exponent) for one in best.values])
         memory = solution.state.memory
         self.cluster_centers_ = np.ldexp(solution.point, exponent).astype(blocks.dtype)
+        self._describe(blocks)
         self.inertia_ = square_in_units(J, exponent)
         # The step that finds no label changed is one of its own, as scikit-learn counts.
         self.n_iter_ = max(1, min(solution.steps + int(memory.settled), self.max_iter))
@@ -187,6 +201,80 @@ class KMeans(CentreClusterer):
         seen = solution.history[:-1]
         self._conclude(blocks, exponent, J, [one.value for one in seen], solution.certificate)
         return self
+
+    @fit_method
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Move the centres by one batch of rows: each to the mean of all rows it ever had.
+
+        The first call draws the centres from its rows, as `fit` does; after `fit` the centres go on
+        from there. `labels_` and `inertia_` are those of the batch, and nothing is proved.
+        """
+        first = "cluster_centers_" not in vars(self)
+        given = rows_in(self, X, None, sample_weight, reset=first)
+        known = np.empty((0, given.n_cols)) if first else self._running()
+        exponent = exponent_of(given, known)
+        blocks = in_units(given, exponent)
+        rows = cluster_rows(blocks)
+        if first:
+            k = self._count(blocks)
+            state = check_random_state(self.random_state)
+            start = self._start(given, blocks, exponent, state, k).astype(np.float64)
+            # Of fewer different rows than centres the others wait for a batch with more.
+            start = np.concatenate([start, np.repeat(start[:1], k - len(start), axis=0)])
+            means = RunningMeans(start, np.zeros(k))
+            self.n_iter_ = self.n_reseeds_ = 0
+        else:
+            means = RunningMeans(np.ldexp(known, -exponent), host_keep(self.counts_))
+        means, sent = means.moved(rows)
+        self.running_means_ = np.ldexp(means.centres, exponent)
+        self.cluster_centers_ = self.running_means_.astype(blocks.dtype)
+        rows.begin()
+        self.labels_, energy = rows.labelled(means.centres.astype(blocks.dtype))
+        self.counts_, self.n_clusters_ = means.mass, len(means.mass)
+        self.inertia_ = square_in_units(float(energy.sum()), exponent)
+        self.start_values_ = np.array([self.inertia_])
+        self.n_iter_ += 1
+        self.n_reseeds_ += sent
+        self.converged_ = False
+        self.certificate_ = Certificate(self.inertia_, 0.0, "estimate", steps=self.n_iter_)
+        self.history_ = (self.certificate_,)
+        return self
+
+    def _running(self) -> NDArray[np.float64]:
+        """The centres in float64."""
+        known = vars(self).get("running_means_", self.cluster_centers_)
+        return np.asarray(host_keep(known), np.float64)
+
+    def _count(self, blocks: Blocks) -> int:
+        """k, which the rows must be enough for."""
+        k, n = self.n_clusters, blocks.n_rows
+        if isinstance(k, str):
+            from fenchel.models.mixture.choose_k import likely_clusters
+
+            if not isinstance(self.init, str):
+                raise ValueError("n_clusters='auto' needs a named init: centres have a number")
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            plain = clone(self).set_params(prove=False, verbose=0)
+            return likely_clusters(plain, blocks, seed)
+        if k > n:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}: lower n_clusters")
+        return int(k)
+
+    def _describe(self, blocks: Blocks) -> None:
+        """How many centres there are, and the mass of each."""
+        k = self.n_clusters_ = len(self.cluster_centers_)
+
+        def stat(block: Block) -> Totals:
+            s = block.weight
+            return Totals((None if s is None else np.asarray(host_keep(s), np.float64),))
+
+        weight = blocks.reduce(stat)[0]
+        s = None if weight[0] is None else np.concatenate(weight)
+        self.counts_ = np.bincount(self.labels_, s, minlength=k).astype(np.float64)
+
+    @property
+    def _proof_search(self) -> Search | None:
+        return search_of("sdp" if self.prove == "sdp" else "auto")
 
     def _show(self, step: int, point: NDArray[Any], proof: Certificate) -> None:
         if self.verbose:
@@ -201,9 +289,10 @@ class KMeans(CentreClusterer):
         self, blocks: Blocks, exponent: int, J: float, values: list[float], last: Certificate
     ) -> None:
         """The history and the proof."""
-        k = len(self.cluster_centers_)
         if self.prove:
-            proof = spectral_certificate(blocks, k, exponent, J)
+            C = host_keep(self.cluster_centers_)
+            C = np.ldexp(C, -exponent).astype(C.dtype)
+            proof = proved_clustering(blocks, C, J, exponent, search_of(self.prove))
         else:
             proof = Certificate(self.inertia_, 0.0, "spectral")
         self.certificate_ = replace(proof, steps=last.steps, seconds=last.seconds)
@@ -213,9 +302,8 @@ class KMeans(CentreClusterer):
             self.certificate_,
         )
 
-    def _leave_nothing(self, blocks: Blocks, few: NDArray[Any], exponent: int) -> KMeans:
+    def _leave_nothing(self, blocks: Blocks, few: NDArray[Any], exponent: int, k: int) -> KMeans:
         """As many centres as there are different rows."""
-        k = self.n_clusters
         if len(few) < k:
             warn_outside(
                 f"Number of distinct clusters ({len(few)}) found smaller than n_clusters ({k}). "
@@ -226,6 +314,7 @@ class KMeans(CentreClusterer):
         few = few.astype(blocks.dtype)
         self.labels_, energy = cluster_rows(blocks).labelled(few)
         self.cluster_centers_ = np.ldexp(few, exponent)
+        self._describe(blocks)
         self.inertia_ = square_in_units(float(energy.sum()), exponent)
         self.start_values_ = np.array([self.inertia_])
         self.n_iter_, self.n_reseeds_, self.converged_ = 1, 0, True
@@ -237,7 +326,7 @@ class KMeans(CentreClusterer):
         if isinstance(self.init, str) or callable(self.init):
             if self.n_init != "auto":
                 return int(self.n_init)
-            return 1 if self.init in ("k-means++", "k-means||") else STARTS
+            return STARTS if callable(self.init) or self.init == "random" else 1
         if self.n_init not in ("auto", 1):
             warnings.warn(
                 "Explicit initial center position passed: performing only one init in "
@@ -247,19 +336,23 @@ class KMeans(CentreClusterer):
             )
         return 1
 
-    def _start(self, given: Blocks, blocks: Blocks, exponent: int, state: Any) -> NDArray[Any]:
+    def _start(
+        self, given: Blocks, blocks: Blocks, exponent: int, state: Any, k: int
+    ) -> NDArray[Any]:
         """The first centres, in the units and the precision of the blocks."""
-        k, init = self.n_clusters, self.init
+        init = self.init
         if isinstance(init, str):
             rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
-            if init == "k-means||" or (init == "k-means++" and not blocks.local):
-                return np.asarray(kmeans_parallel(blocks, k, rng), blocks.dtype)
+            trials = 1 if init == "plain-k-means++" else None
+            if init == "k-means||" or (init != "random" and not blocks.local):
+                return np.asarray(kmeans_parallel(blocks, k, rng, trials), blocks.dtype)
             whole = _held(blocks)
             X, weight = whole.whole.X, whole.whole.weight
             X = X if issparse(X) else host_keep(X)
             s = None if weight is None else np.asarray(host_keep(weight), np.float64)
-            draw = kmeans_plus_plus if init == "k-means++" else random_rows
-            return np.asarray(draw(X, s, k, rng), blocks.dtype)
+            if init == "random":
+                return np.asarray(random_rows(X, s, k, rng), blocks.dtype)
+            return np.asarray(kmeans_plus_plus(X, s, k, rng, trials), blocks.dtype)
         if callable(init):
             init = init(given.gather().X, k, random_state=state)
         init = host_keep(init.toarray() if issparse(init) else init)

@@ -27,7 +27,7 @@ from sklearn.base import clone
 
 from fenchel.convex.convergence import NotCertified
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks, InMemory, one_blas_thread
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.mixture.gaussian import GaussianMixture
 from fenchel.solve.minimise import minimise
@@ -109,6 +109,8 @@ def bic_values(model: Any, rows: InMemory, counts: Sequence[int], improve: bool)
     return np.array(values)
 
 
+# Its matrices are small: threads of BLAS take longer to wake than to multiply.
+@one_blas_thread()
 def density(model: Any, rows: InMemory, k: int, improve: bool) -> tuple[Density, int]:
     """log p of rows by the mixture of `model` with k components, and how many parameters it has.
 

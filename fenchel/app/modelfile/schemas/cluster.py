@@ -25,7 +25,15 @@ _centres: dict[str, Check] = {
 ESTIMATORS: dict[str, Kind] = {
     "KMeans": Kind(
         "fenchel.models.cluster.kmeans",
-        {**_centres, **PROOF, "n_reseeds_": count, "start_values_": array_of("f", None)},
+        {
+            **_centres,
+            **PROOF,
+            "n_clusters_": size_of("k"),
+            "counts_": finite("k"),
+            "running_means_": finite("k", "d"),
+            "n_reseeds_": count,
+            "start_values_": array_of("f", None),
+        },
         ("n_features_in_", "cluster_centers_"),
     ),
     "BisectingKMeans": Kind(

@@ -25,6 +25,7 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
         parts += [
             tag("p", capital(clusters_line(one)) + ".", class_="plain"),
             _groups(one),
+            _promise(one),
             grid(*(figure(f"{name}_{place}", figures) for name in shown)),
             _tried(one),
         ]
@@ -38,6 +39,20 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
         + part
     )
     return section("clusters", "Clusters", *parts, lead=lead)
+
+
+def _promise(one: dict[str, Any]) -> Markup | None:
+    """What the start alone would have promised, beside what was proved."""
+    if one["chosen"] == 1:
+        return None
+    start = number(one["start_promise"]["value"], 3)
+    return tag(
+        "p",
+        f"The proof is of these clusters, whatever found them. A plain k-means++ start alone "
+        f"promises at most 8 (2 + ln {one['chosen']}) = {start} times the least possible, in "
+        "expectation over its draws.",
+        class_="plain",
+    )
 
 
 def _groups(one: dict[str, Any]) -> Markup:

@@ -1,0 +1,1 @@
+"""Lower bounds of the best clustering: the Peng-Wei relaxation, its duals, proofs of optimality."""

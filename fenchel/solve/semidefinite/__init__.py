@@ -1,0 +1,1 @@
+"""Semidefinite programs over partition matrices, by alternating directions."""
