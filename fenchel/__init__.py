@@ -63,6 +63,7 @@ _ROOMS = {
     # clusters
     "fenchel.models.cluster.kmeans": ("KMeans",),
     "fenchel.models.cluster.bisecting": ("BisectingKMeans",),
+    "fenchel.models.cluster.spectral.clustering": ("SpectralClustering",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),
@@ -87,6 +88,7 @@ _ROOMS = {
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
+    "fenchel.models.manifold.spectral_embedding": ("SpectralEmbedding",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     # kernel machines
     "fenchel.models.kernel.ridge": ("KernelRidge",),

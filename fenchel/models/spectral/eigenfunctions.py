@@ -25,12 +25,13 @@ Nyström method to speed up kernel machines, NIPS 13 (2000).
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,6 +54,7 @@ from fenchel.solve.eigen.residual import (
 Floats = NDArray[np.float64]
 # Entries of rows of P that are made at once: 16 MiB.
 ENTRIES = 2**21
+FEW = 64  # entries of a row of P that is sparse
 CONVERGED = 1e-6  # the residual over |A| at which a fit counts as converged
 
 
@@ -61,6 +63,14 @@ class Memory(Protocol):
 
     def extend(self, X: Any) -> Floats:
         """P(x, xⱼ) for each row of X, a slice of a block: (m, n) in float64."""
+
+
+class SparseMemory(ABC):
+    """A memory whose rows of P have few entries, so that many are made at once."""
+
+    @abstractmethod
+    def extend(self, X: Any) -> csr_array:
+        """P(x, xⱼ) for each row of X: (m, n)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,7 +283,8 @@ def _unit(exponent: int) -> float:
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
     """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time."""
     X = block.X if is_sparse(block.X) else host_keep(block.X)
-    height = max(ENTRIES // max(len(coefficients), 1), 1)
+    width = FEW if isinstance(memory, SparseMemory) else len(coefficients)
+    height = max(ENTRIES // max(width, 1), 1)
     cuts = range(0, block.n_rows, height)
     parts = [memory.extend(X[lo : lo + height]) @ coefficients for lo in cuts]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

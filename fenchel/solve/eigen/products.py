@@ -80,3 +80,20 @@ class DoublyCentred:
         out = out - np.multiply.outer(np.ones(len(out)), self.means @ V)
         out -= np.multiply.outer(self.means, total)
         return np.asarray(out + self.grand * total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deflated:
+    """A - 2 Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1: theirs
+    becomes -1, and the other eigenvalues stay what they are."""
+
+    operator: Any
+    known: Floats
+
+    @property
+    def shape(self) -> Any:
+        return self.operator.shape
+
+    def __matmul__(self, V: Floats) -> Floats:
+        out = np.asarray(self.operator @ V, dtype=np.float64)
+        return np.asarray(out - self.known @ (2.0 * (self.known.T @ V)))
