@@ -124,6 +124,8 @@ _ROOMS = {
     "fenchel.score.spectral_certificates": ("certify_clusters", "certify_projection"),
     "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
     "fenchel.score.silhouette": ("silhouette", "silhouette_samples"),
+    "fenchel.score.embedding.neighbour_ranks": ("continuity", "trustworthiness"),
+    "fenchel.score.embedding.stress": ("residual_variance", "stress"),
     "fenchel.score.choice": ("ChoiceOfK",),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (

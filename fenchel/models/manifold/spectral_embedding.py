@@ -33,6 +33,7 @@ from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, ei
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-10  # residual of eigenvectors, of eigen_tol="auto"
+FINEST = 1e-12  # what rounding lets it reach
 # An eigenvalue as near to 1 is that of parts of the graph that hardly hang together.
 NEARLY_ONE = 1e-11
 
@@ -94,10 +95,10 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
 
     Notes
     -----
-    `transform` places a row by Nyström's formula, z(x) = Σⱼ w(x, xⱼ) zⱼ / (λ Σⱼ w(x, xⱼ)). Whether a
-    new row is among the neighbours of one of the fit is told by its distance, so that w is the same
-    function of two points in the fit and after it. A row that equals one of the fit is that row,
-    which has no affinity with itself: `transform` of the rows of the fit is `embedding_`.
+    `transform` places a row by Nyström's formula, z(x) = Σⱼ w(x, xⱼ) zⱼ / (λ Σⱼ w(x, xⱼ)). Whether
+    a new row is among the neighbours of one of the fit is told by its distance, so that w is the
+    same function of two points in the fit and after it. A row that equals one of the fit is that
+    row, which has no affinity with itself: `transform` of the rows of the fit is `embedding_`.
 
     Weights are numbers of copies: a row of weight s has the affinity w(x, x) with s - 1 copies.
     Equal rows are one row, of the weight of all.
@@ -172,8 +173,8 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
                 f"n={n}: lower n_components or add rows"
             )
         made = _operator_of(graph)
-        tol = TOLERANCE if self.eigen_tol == "auto" else float(self.eigen_tol)
-        pairs = graph.leading(made.A.known, k, max(tol, 1e-14))
+        tol = TOLERANCE if self.eigen_tol == "auto" else max(float(self.eigen_tol), FINEST)
+        pairs = graph.leading(graph.trivial(), k, tol)
         scale = np.full(k, math.ldexp(1.0, -graph.exponent))
         found = eigenfunctions(pairs, scale=scale, measure=made.measure)
         self._record(found, made, blocks)
@@ -213,6 +214,5 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
 
 
 def _operator_of(graph: NormalisedGraph) -> DataOperator:
-    root = np.sqrt(graph.measure)
-    known = (root / np.linalg.norm(root))[:, None]
-    return DataOperator(graph.deflated(known), graph.memory, graph.measure, graph.members)
+    A = graph.deflated(graph.trivial())
+    return DataOperator(A, graph.memory, graph.measure, graph.members)

@@ -51,9 +51,7 @@ class Vertices:
     def chosen(self, some: Integers) -> Vertices:
         place = np.full(len(self) + 1, -1)
         place[some] = np.arange(len(some))  # the last entry is for rows that are no vertex
-        return Vertices(
-            self.rows[some], self.mass[some], self.members[some], place[self.numbers]
-        )
+        return Vertices(self.rows[some], self.mass[some], self.members[some], place[self.numbers])
 
     def shared(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of all rows of the table, in place, those of equal rows made the same."""

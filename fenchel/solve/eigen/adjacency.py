@@ -11,8 +11,8 @@ sparse, wide   Chebyshev-filtered block Krylov
 A graph is narrow where a breadth-first search meets few rows at a time: w rows that lie equally far
 from the first one separate it, and a factorisation takes about w³ operations.
 
-Reference: von Luxburg, A tutorial on spectral clustering, Statistics and Computing 17 (2007); Lipton,
-Rose and Tarjan, Generalized nested dissection, SIAM J. Numer. Anal. 16 (1979).
+Reference: von Luxburg, A tutorial on spectral clustering, Statistics and Computing 17 (2007);
+Lipton, Rose and Tarjan, Generalized nested dissection, SIAM J. Numer. Anal. 16 (1979).
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.convergence import NotCertified
+from fenchel.data.parallel import one_blas_thread
 from fenchel.solve.eigen.block_krylov import BlockKrylov
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs
 from fenchel.solve.eigen.residual import LeadingSubspace, SymmetricOperator
@@ -69,6 +70,8 @@ class ChebyshevFilter:
         return np.asarray(now / top)
 
 
+# Threads of BLAS would go on spinning after each product of a few columns.
+@one_blas_thread()
 def filtered_eigenpairs(
     operator: SymmetricOperator | Any,
     k: int,
@@ -84,7 +87,8 @@ def filtered_eigenpairs(
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from fenchel.solve.eigen.chebyshev import filtered_eigenpairs
-    >>> ring = sparse.diags_array([0.5, 0.5, 0.5, 0.5], offsets=[-999, -1, 1, 999], shape=(1000,) * 2)
+    >>> ends = [-999, -1, 1, 999]
+    >>> ring = sparse.diags_array([0.5] * 4, offsets=ends, shape=(1000, 1000)).tocsr()
     >>> found = filtered_eigenpairs(ring, 2)
     >>> bool(np.allclose(found.values, [1.0, np.cos(2 * np.pi / 1000)]))
     True

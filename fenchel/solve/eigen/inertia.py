@@ -30,8 +30,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.parallel import ordered, thread_count
-from fenchel.solve.eigen.products import RANGE
+from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.solve.eigen.products import RANGE, DenseSymmetric
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -122,7 +122,8 @@ def largest_sum(A: Any, V: Floats, *, factor: bool = True) -> float:
     1.5
     """
     n, k = V.shape
-    images = np.asarray(A @ V)
+    operator = A if is_sparse(A) else DenseSymmetric(A)
+    images = np.asarray(operator @ V)
     T = V.T @ images
     theta, Y = np.linalg.eigh(0.5 * T + 0.5 * T.T)
     theta, Y = theta[::-1], Y[:, ::-1]
@@ -137,7 +138,8 @@ def largest_sum(A: Any, V: Floats, *, factor: bool = True) -> float:
         return min(trivial, _by_pivots(A, theta, rho))
     if is_sparse(A):
         return trivial
-    return min(trivial, _by_norms(A, V, images, theta, slack))
+    with one_blas_thread():
+        return min(trivial, _by_norms(A, V, images, theta, slack))
 
 
 def _by_pivots(A: Any, theta: Floats, rho: float) -> float:
@@ -163,11 +165,12 @@ def _by_norms(A: NDArray[Any], V: Floats, images: Floats, theta: Floats, slack: 
     Q, AQ = V, images
     if left < 1.0 and n > 4 * MORE:
         # Little is left: more of it in Q makes β smaller.
-        drawn = A @ np.random.RandomState(0).standard_normal((n, MORE))
+        operator = DenseSymmetric(A)
+        drawn = operator @ np.random.RandomState(0).standard_normal((n, MORE))
         drawn -= V @ (V.T @ drawn)
         new = np.linalg.qr(drawn)[0]
         new = np.linalg.qr(new - V @ (V.T @ new))[0]
-        Q, AQ = np.hstack([V, new]), np.hstack([images, A @ new])
+        Q, AQ = np.hstack([V, new]), np.hstack([images, operator @ new])
     T = Q.T @ AQ
     T = 0.5 * T + 0.5 * T.T
     cross = AQ.T @ AQ - T @ T

@@ -46,6 +46,7 @@ from fenchel.solve.eigen.residual import LeadingSubspace, lengths
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 TOLERANCE = 1e-9  # residual of eigenvectors, of eigen_tol="auto"
+FINEST = 1e-12  # what rounding lets a residual reach
 # Digits of the rows that k-means sees: its draws go by their values, and rounding must not choose.
 DIGITS = 8
 
@@ -144,7 +145,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
     References
     ----------
     Ng, Jordan and Weiss, On spectral clustering: analysis and an algorithm, NIPS 14 (2002). Shi and
-    Malik, Normalized cuts and image segmentation, IEEE Trans. Pattern Anal. Mach. Intell. 22 (2000).
+    Malik, Normalized cuts and image segmentation, IEEE Trans. PAMI 22 (2000).
 
     Examples
     --------
@@ -285,7 +286,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
         those after them."""
         n = len(graph)
         known = graph.indicators(parts)
-        tol = TOLERANCE if self.eigen_tol == "auto" else max(float(self.eigen_tol), 1e-14)
+        tol = TOLERANCE if self.eigen_tol == "auto" else max(float(self.eigen_tol), FINEST)
         V, values, converged = known, np.ones(parts.count), True
         if parts.count > p:
             largest = np.sort(np.argsort(-parts.sizes, kind="stable")[:p])
@@ -359,9 +360,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
         and a bound that no labels with as many clusters beat."""
         check_is_fitted(self)
         blocks = rows_in(self, X, None, sample_weight, reset=False)
-        labels = np.concatenate(
-            [self.assignment_(self._directions(block)) for block in blocks]
-        )
+        labels = np.concatenate([self.assignment_(self._directions(block)) for block in blocks])
         plain = self._rule().graph(blocks)
         parts = plain.components()
         graph = plain.normalised()

@@ -1,4 +1,4 @@
-"""From eigenvectors to clusters: rows of length 1, and the centre or the axis that each is nearest to.
+"""From eigenvectors to clusters: rows of length 1, and the centre or axis nearest to each.
 
 In the ideal case, clusters without affinities between them, the rows of the leading eigenvectors
 lie on k orthogonal axes. A rotation R takes these to the axes of coordinates:

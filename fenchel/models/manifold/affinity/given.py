@@ -1,4 +1,4 @@
-"""Affinities that are given: a matrix, and for new rows their affinities with the rows of the fit."""
+"""Affinities that are given: a matrix, and for new rows theirs with the rows of the fit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ class GivenAffinities:
     own: Floats = field(repr=False)
 
     def chosen(self, some: Integers) -> GivenAffinities:
-        return GivenAffinities(
-            self.columns[some], self.keys[some], self.mass[some], self.own[some]
-        )
+        return GivenAffinities(self.columns[some], self.keys[some], self.mass[some], self.own[some])
 
     def extend(self, X: Any) -> Any:
         """The rows over their sums, with the place of a row of the fit in itself left out."""
         equal = numbers_of(self.keys, X)
-        W = csr_array(X)[:, self.columns] if is_sparse(X) else np.asarray(X)[:, self.columns]
+        W: Any = csr_array(X)[:, self.columns] if is_sparse(X) else np.asarray(X)[:, self.columns]
         W = W.astype(np.float64)
         values = W.data if is_sparse(W) else W
         if not (np.isfinite(values) & (values >= 0.0)).all():
@@ -70,6 +68,4 @@ def given_graph(vertices: Vertices, keys: Integers) -> AffinityGraph:
     X, columns = vertices.rows, vertices.members
     W = csr_array(X, copy=True) if is_sparse(X) else in_floats(X)
     own = np.maximum(np.asarray(W.diagonal(), np.float64), 0.0)
-    return affinity_graph(
-        W, vertices, GivenAffinities(columns, keys[columns], vertices.mass, own)
-    )
+    return affinity_graph(W, vertices, GivenAffinities(columns, keys[columns], vertices.mass, own))

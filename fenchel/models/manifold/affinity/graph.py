@@ -68,7 +68,9 @@ class AffinityGraph:
     def chosen(self, some: Integers) -> AffinityGraph:
         """The graph of some vertices."""
         W = self.W[some][:, some]
-        return AffinityGraph(W, self.own[some], self.vertices.chosen(some), self.memory.chosen(some))
+        return AffinityGraph(
+            W, self.own[some], self.vertices.chosen(some), self.memory.chosen(some)
+        )
 
     def normalised(self) -> NormalisedGraph:
         """A; a dense W is scaled in place, and must not be used again."""
@@ -104,6 +106,11 @@ class NormalisedGraph:
     def members(self) -> Integers | None:
         """The numbers of the rows of the table that the graph is about; None for all."""
         return None if self.vertices.all_rows else self.vertices.members
+
+    def trivial(self) -> Floats:
+        """√m of length 1, the eigenvector of the eigenvalue 1 of a connected graph, as a column."""
+        root = np.sqrt(self.measure)
+        return np.asarray((root / np.linalg.norm(root))[:, None])
 
     def indicators(self, parts: Components) -> Floats:
         """√m of each component in a column, of length 1: the eigenvectors of the eigenvalue 1."""
