@@ -124,9 +124,11 @@ def _different(rows: Any) -> tuple[Integers, Integers]:
     return first.astype(np.int64), back.astype(np.int64)
 
 
-def warn_disconnected(name: str, found: Components, what: str, remedy: str) -> None:
+def warn_disconnected(
+    name: str, found: Components, what: str, remedy: str, of: str = "neighbours"
+) -> None:
     """Says that a graph is not connected, in what sizes, what is done, and what may be."""
     warn_outside(
-        f"{name}: the graph of neighbours is not connected: {found.named()}. {what}. {remedy}",
+        f"{name}: the graph of {of} is not connected: {found.named()}. {what}. {remedy}",
         UserWarning,
     )

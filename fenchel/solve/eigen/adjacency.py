@@ -61,12 +61,13 @@ def leading_of_adjacency(A: Any, known: Floats, k: int, *, tol: float = 1e-10) -
     operator = Deflated(A, known)
     if n <= SMALL:
         return eigenpairs(operator, k, tol=tol)
+    inside = Deflated(A, known, 2.0)
     if not is_narrow(A):
-        return filtered_eigenpairs(operator, k, tol=tol)
+        return filtered_eigenpairs(inside, k, tol=tol)
     try:
         inverse = shift_inverted((eye_array(n) - A).tocsr(), known)
     except RuntimeError:  # a pivot that rounding made zero
-        return filtered_eigenpairs(operator, k, tol=tol)
+        return filtered_eigenpairs(inside, k, tol=tol)
     # Of the inverse the residual says less about the last of the pairs: a digit more is asked.
     return _of_inverse(operator, smallest_of(inverse, k, tol=0.1 * tol), tol)
 

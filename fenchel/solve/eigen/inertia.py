@@ -3,8 +3,9 @@
 **By a factorisation** (Sylvester). tI - A + E = PLDL'P': D and tI - A + E have as many negative
 eigenvalues, so that no more than that many of A lie above t + |E|. E is what rounding has left:
 |E| ≤ γ |L||D||L'| by entries, whose row sums take two products. With orthonormal V,
-AV = VΘ + R, p of the θ above t + |E| + |R| and no more than p negative pivots, the p largest
-eigenvalues are within |R| of those θ (Kahan), and all others at most t + |E|.
+AV = VΘ + R and p of the θ above t + |E|, no more than p negative pivots say that all but p of the
+eigenvalues are at most t + |E|, and that the p largest sum to no more than those θ and
+|R|² / (θ_p - β), β = t + |E| + |R|² / (θ_p - t - |E|): the second bound, for p vectors.
 
 **By norms** (Haynsworth). In a basis [Q, Q̄], A = [T C'; C B] with |B| ≤ β, where
 β² = |A|² - 2 |AQ|² + |T|² in Frobenius norms. For every t > β
@@ -35,8 +36,9 @@ from fenchel.solve.eigen.products import RANGE, DenseSymmetric
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
-# How far above θ_k the pivots are counted: what it costs the bound, and far above |E| and |R|.
-STEPS_ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+# Where the pivots are counted, from θ_k on: below it first, which costs the bound nothing and needs
+# a gap to the next eigenvalue, then above it, which costs so much. All are far above |E| and |R|.
+STEPS = (-1e-6, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 # Columns that Q is given besides V, of the image of random ones.
 MORE = 96
 
@@ -135,27 +137,36 @@ def largest_sum(A: Any, V: Floats, *, factor: bool = True) -> float:
     R = images @ Y - V @ (Y * theta)
     rho = float(np.linalg.norm(R)) + math.sqrt(k) * slack
     if factor:
-        return min(trivial, _by_pivots(A, theta, rho))
+        return min(trivial, _by_pivots(A, theta, rho, slack))
     if is_sparse(A):
         return trivial
     with one_blas_thread():
         return min(trivial, _by_norms(A, V, images, theta, slack))
 
 
-def _by_pivots(A: Any, theta: Floats, rho: float) -> float:
+def _by_pivots(A: Any, theta: Floats, rho: float, slack: float) -> float:
+    """Infinite where V has missed a leading eigenvector, or nothing was found out."""
     k = len(theta)
-    for step in STEPS_ABOVE:
-        t = float(theta[-1]) + step + rho
+    for step in STEPS:
+        t = float(theta[-1]) + step
         p = int((theta > t).sum())
-        if p and not theta[p - 1] - rho > t + 1e-9:
-            continue  # a value lies too near to t: another step
+        if p and not theta[p - 1] > t + 1e-9 + 4.0 * rho:
+            continue  # a value lies too near to t to be told from it: another step
         count, error = eigenvalues_above(A, t)
-        clear = p == 0 or theta[p - 1] - rho > t + error
-        if count <= p and clear and math.isfinite(error):
-            return float(theta[:p].sum()) + p * rho + (k - p) * (t + error)
-        if count > p:
-            return math.inf  # V has missed a leading eigenvector
+        first = _first(theta[:p], rho, t + error)
+        if count <= p and math.isfinite(first):
+            return first + (k - p) * (t + error) + k * slack
     return math.inf
+
+
+def _first(theta: Floats, rho: float, t: float) -> float:
+    """At least the sum of the p largest eigenvalues, where no more than p lie above t: what is
+    outside V is at most β = t + |R|² / (θ - t), and Haynsworth's bound holds for τ = θ."""
+    if not len(theta):
+        return 0.0
+    last = float(theta[-1])
+    beta = t + rho * rho / (last - t) if last > t else math.inf
+    return float(theta.sum()) + rho * rho / (last - beta) if last > beta else math.inf
 
 
 def _by_norms(A: NDArray[Any], V: Floats, images: Floats, theta: Floats, slack: float) -> float:

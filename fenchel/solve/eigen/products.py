@@ -84,11 +84,15 @@ class DoublyCentred:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deflated:
-    """A - 2 Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1: theirs
-    becomes -1, and the other eigenvalues stay what they are."""
+    """A - shift Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1:
+    theirs becomes 1 - shift, and the other eigenvalues stay what they are.
+
+    With |A| = 1 a shift of 2.5 takes them below all others; one of 2 leaves the spectrum in [-1, 1].
+    """
 
     operator: Any
     known: Floats
+    shift: float = 2.5
 
     @property
     def shape(self) -> Any:
@@ -96,4 +100,4 @@ class Deflated:
 
     def __matmul__(self, V: Floats) -> Floats:
         out = np.asarray(self.operator @ V, dtype=np.float64)
-        return np.asarray(out - self.known @ (2.0 * (self.known.T @ V)))
+        return np.asarray(out - self.known @ (self.shift * (self.known.T @ V)))

@@ -96,9 +96,10 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
         `fenchel.threads` sets the number of threads.
     verbose : bool
     disconnected : {"largest", "join"}
-        What becomes of a graph that is not connected. Up to k components are kept apart, which
-        costs nothing; of more the k largest are the clusters, and the rows of others are placed as
-        new points. "join": components of "nearest_neighbors" are joined by their shortest edges.
+        What becomes of a graph that is not connected, of which a warning gives the sizes. Up to k
+        components have an eigenvector each; of more the k largest are the clusters, and the rows of
+        others are placed as new points. "join": components of "nearest_neighbors" are joined by
+        their shortest edges.
     prove : bool or "auto", default "auto"
         Whether the cut is bounded from below. Residuals do not prove that eigenvalues are the
         leading ones: a factorisation does. "auto": where it takes a moment (dense affinities of up
@@ -272,14 +273,14 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
     def _warn(self, rule: AffinityRule, parts: Components, k: int) -> None:
         if parts.count == 1:
             return
-        many = "they are kept apart"
+        text = "Each has an eigenvector of its own"
         if parts.count > k:
-            many = f"the {k} largest are the clusters, and the others are placed as new points"
+            text = f"The {k} largest are the clusters, and the others are placed as new points"
         remedy = "Lower gamma, or give affinities that join them."
         if rule.by_neighbours:
             remedy = "Raise n_neighbors, or take disconnected='join'."
-        text = f"With n_clusters={k} {many}"
-        warn_disconnected(type(self).__name__, parts, text, remedy)
+        of = "neighbours" if rule.by_neighbours else "affinities"
+        warn_disconnected(type(self).__name__, parts, text, remedy, of)
 
     def _leading(self, graph: NormalisedGraph, parts: Components, p: int) -> Leading:
         """p eigenpairs: the known ones of the components, of which no more than p are kept, and

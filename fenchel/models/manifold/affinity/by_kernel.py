@@ -35,11 +35,10 @@ class TableAffinity(KernelFunction):
 
     function: Callable[..., Any]
 
-    @property
-    def takes_two(self) -> bool:
-        """Whether the function can be given a second table."""
+    def takes(self, *tables: Any) -> bool:
+        """Whether the function can be given so many tables."""
         try:
-            inspect.signature(self.function).bind(None, None)
+            inspect.signature(self.function).bind(*tables)
         except TypeError:
             return False
         except ValueError:  # a function that does not tell
@@ -48,7 +47,7 @@ class TableAffinity(KernelFunction):
 
     def matrix(self, rows: Any) -> Any:
         """The affinities of the rows with each other, dense or sparse, as a copy."""
-        W = self.function(rows)
+        W = self.function(rows) if self.takes(rows) else self.function(rows, rows)
         n = int(rows.shape[0])
         if W.shape != (n, n):
             raise ValueError(
@@ -58,7 +57,7 @@ class TableAffinity(KernelFunction):
         return sparse.csr_array(W) if is_sparse(W) else in_floats(np.asarray(W))
 
     def tile(self, A: Any, B: Any) -> Floats:
-        if self.takes_two:
+        if self.takes(A, B):
             W, first = self.function(A, B), 0
         else:
             stack = sparse.vstack if is_sparse(A) else np.concatenate

@@ -54,10 +54,11 @@ class GivenAffinities:
         # Sums must neither overflow nor vanish.
         unit = np.ldexp(1.0, np.clip(-np.frexp(top)[1], -1000, 1000))
         if is_sparse(W):
-            there = csr_array((W[here, own], (here, own)), shape=W.shape)
-            W = csr_array(diags_array(unit) @ (W - there) @ diags_array(self.mass))
-            W = W + csr_array((copies * unit[here], (here, own)), shape=W.shape)
-            return steps(csr_array(W), equal)
+            W = csr_array(diags_array(unit) @ W @ diags_array(self.mass))
+            if len(here):
+                more = copies * unit[here] - np.asarray(W[here, own]).ravel()
+                W = csr_array(W + csr_array((more, (here, own)), shape=W.shape))
+            return steps(W, equal)
         W = W * unit[:, None] * self.mass
         W[here, own] = copies * unit[here]
         return steps(W, equal)

@@ -75,9 +75,9 @@ class AffinityGraph:
     def normalised(self) -> NormalisedGraph:
         """A; a dense W is scaled in place, and must not be used again."""
         s = self.vertices.mass
-        unit = math.frexp(float(s.max()))[1] if float(s.max()) > MOST else 0
+        unit = 0 if LEAST < float(s.max()) < MOST else math.frexp(float(s.max()))[1]
         s = np.ldexp(s, -unit)
-        copies = np.maximum(s - math.ldexp(1.0, -unit), 0.0) * self.own
+        copies = np.maximum(s - math.ldexp(1.0, min(-unit, 1000)), 0.0) * self.own
         W, exponent = _in_units(self.W)
         copies = np.ldexp(copies, -2 * exponent)
         degrees = (W @ s if is_sparse(W) else matrix_product(W, s)) + copies
@@ -119,7 +119,7 @@ class NormalisedGraph:
         return np.asarray(found / np.linalg.norm(found, axis=0))
 
     def deflated(self, known: Floats) -> Deflated:
-        """A with -1 for the eigenvalue of the known eigenvectors."""
+        """A with an eigenvalue below all others for the known eigenvectors."""
         return Deflated(self.A if is_sparse(self.A) else DenseSymmetric(self.A), known)
 
     def leading(self, known: Floats, k: int, tol: float) -> Eigenpairs:
