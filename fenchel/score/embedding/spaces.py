@@ -49,9 +49,9 @@ class Space:
         return Space(in_units(self.rows, exponent), self.metric)
 
     def distances(self, some: slice, others: slice) -> Floats:
-        """d(xᵢ, xⱼ) in float64."""
+        """d(xᵢ, xⱼ) in float64, the caller's to change."""
         if self.given:
-            return np.asarray(self.rows[some, others], np.float64)
+            return np.array(self.rows[some, others], np.float64)
         if self.metric is not None:
             return self.metric.tile(_dense(self.rows[some]), _dense(self.rows[others]))
         squares = squared_distances(self.rows[some], self.rows[others])

@@ -101,7 +101,7 @@ def test_new_rows_are_placed_by_the_formula():
     own = np.sort(cdist(X, X), axis=1)[:, k]
     D = cdist(new, X)
     forth = np.argsort(np.argsort(D, axis=1), axis=1) < k
-    W = 0.5 * forth + 0.5 * (D < own)
+    W = 0.5 * forth + 0.5 * (own > D)
     want = (W / W.sum(axis=1, keepdims=True)) @ model.embedding_ / model.eigenvalues_
     assert_allclose(model.transform(new), want, atol=1e-13)
 
@@ -245,7 +245,9 @@ def test_rows_without_affinities():
 
 def test_parts_that_hardly_hang_together_are_told():
     W = np.kron(np.eye(2), np.ones((20, 20))) + 1e-14
-    with pytest.warns(UserWarning, match="1 further eigenvalues are 1 to rounding: the graph has 2"):
+    with pytest.warns(
+        UserWarning, match="1 further eigenvalues are 1 to rounding: the graph has 2"
+    ):
         SpectralEmbedding(2, affinity="precomputed").fit(W)
 
 
