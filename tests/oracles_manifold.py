@@ -49,8 +49,8 @@ def neighbour_affinity(X, k):
 
 
 def eigenmaps(W, p):
-    """All eigenvalues of D^{-1/2} W D^{-1/2}, the largest first, and p coordinates after the trivial
-    one; a row has no affinity with itself."""
+    """All eigenvalues of D^{-1/2} W D^{-1/2}, the largest first, and p coordinates after the
+    trivial one; a row has no affinity with itself."""
     W = np.array(W, np.float64)
     np.fill_diagonal(W, 0.0)
     d = W.sum(axis=1)

@@ -98,8 +98,8 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
     `transform` places a row by Nyström's formula, z(x) = Σⱼ w(x, xⱼ) zⱼ / (λ Σⱼ w(x, xⱼ)). Whether
     a new row is among the neighbours of one of the fit is told by its distance, so that w is the
     same function of two points in the fit and after it. A row that equals one of the fit is that
-    row, which has no affinity with itself: `transform` of the rows of the fit is `embedding_`. A row
-    without any affinity is placed at 0, the mean.
+    row, which has no affinity with itself: `transform` of the rows of the fit is `embedding_`. A
+    row without any affinity is placed at 0, the mean.
 
     Weights are numbers of copies: a row of weight s has the affinity w(x, x) with s - 1 copies.
     Equal rows are one row, of the weight of all.

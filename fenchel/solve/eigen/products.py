@@ -87,7 +87,7 @@ class Deflated:
     """A - shift Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1:
     theirs becomes 1 - shift, and the other eigenvalues stay what they are.
 
-    With |A| = 1 a shift of 2.5 takes them below all others; one of 2 leaves the spectrum in [-1, 1].
+    With |A| = 1 a shift of 2.5 takes them below all others; one of 2 leaves them in [-1, 1].
     """
 
     operator: Any

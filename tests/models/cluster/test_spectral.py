@@ -1,4 +1,4 @@
-"""Spectral clustering: scikit-learn, the least cut by brute force, new rows, weights, components."""
+"""Spectral clustering: scikit-learn, least cuts by brute force, new rows, weights, components."""
 
 from __future__ import annotations
 

@@ -245,9 +245,7 @@ def test_rows_without_affinities():
 
 def test_parts_that_hardly_hang_together_are_told():
     W = np.kron(np.eye(2), np.ones((20, 20))) + 1e-14
-    with pytest.warns(
-        UserWarning, match="1 further eigenvalues are 1 to rounding: the graph has 2"
-    ):
+    with pytest.warns(UserWarning, match="1 further eigenvalues are 1 to rounding"):
         SpectralEmbedding(2, affinity="precomputed").fit(W)
 
 
@@ -256,7 +254,7 @@ def test_bandwidths_that_tell_nothing():
     with (
         pytest.warns(UserWarning, match="too narrow for these rows"),
         pytest.warns(UserWarning, match="60 components of 1, 1, 1"),
-        pytest.raises(ValueError, match="n_components=2 must be below .* n=1"),
+        pytest.raises(ValueError, match=r"n_components=2 must be below .* n=1"),
     ):
         SpectralEmbedding(affinity="rbf", gamma=1e6).fit(X)
     with pytest.warns(UserWarning, match="too wide for these rows"):
@@ -278,7 +276,7 @@ def test_bad_input_is_named():
         wrong[3, 5] = 0.1
         with pytest.raises(ValueError, match=r"row 3, column 5, 0.1, is not that .*, 0.9: pass"):
             given.fit(form(wrong))
-        with pytest.raises(ValueError, match="must be square. Input is a 20x7 matrix of affin"):
+        with pytest.raises(ValueError, match="Input is a 20x7 matrix of affin"):
             given.fit(form(W[:, :7]))
         with pytest.raises(ValueError, match="row 1 has the affinity -2 with row 4 of the fit"):
             new = W[:3].copy()
@@ -298,7 +296,7 @@ def test_bad_input_is_named():
         SpectralEmbedding(affinity="rbf").fit(np.ones((9, 2)))
     with pytest.raises(ValueError, match=r"gave an array of shape \(20,\) for 20 rows"):
         SpectralEmbedding(affinity=lambda A: A[:, 0]).fit(X)
-    with pytest.raises(ValueError, match="row 9, column 14 is -0.999"):
+    with pytest.raises(ValueError, match="row 9, column 14 is -0"):
         SpectralEmbedding(affinity="cosine").fit(X - X.mean(axis=0))
 
 
@@ -315,3 +313,28 @@ def test_a_table_has_no_fewer_neighbours_than_five():
     X = cloud(20)
     assert SpectralEmbedding(1).fit(X).n_neighbors_ == 5
     assert SpectralEmbedding(1).fit(cloud(90)).n_neighbors_ == 9
+
+
+@pytest.mark.filterwarnings("ignore:left out of")  # the affinities that were given
+@pytest.mark.parametrize("kind", ["rbf", "sparse", "neighbours", "affinities", "distances"])
+def test_model_files_place_new_rows_as_before(kind, tmp_path):
+    X, new = np.maximum(cloud(60), 0.0), np.maximum(cloud(9, seed=1), 0.0)
+    D, Q = cdist(X, X), cdist(new, X)
+    settings, rows, asked = {
+        "rbf": ({"affinity": "rbf"}, X, new),
+        "sparse": ({"affinity": "rbf"}, csr_array(X), csr_array(new)),
+        "neighbours": ({"n_neighbors": 8}, X, new),
+        "affinities": ({"affinity": "precomputed"}, np.exp(-D), np.exp(-Q)),
+        "distances": ({"affinity": "precomputed_nearest_neighbors", "n_neighbors": 8}, D, Q),
+    }[kind]
+    model = SpectralEmbedding(2, **settings).fit(rows)
+    fenchel.save(model, tmp_path / "map.fen")
+    loaded = fenchel.load(tmp_path / "map.fen")
+    assert_array_equal(loaded.transform(asked), model.transform(asked))
+    assert_array_equal(loaded.transform(rows), model.transform(rows))
+    assert fenchel.certify(loaded, rows).closed(1e-9)
+    if kind == "affinities":
+        with pytest.raises(AttributeError, match="affinities that were given are not kept"):
+            _ = loaded.affinity_matrix_
+    else:
+        assert abs(loaded.affinity_matrix_ - model.affinity_matrix_).max() == 0.0
