@@ -180,7 +180,6 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
         scale = np.full(k, math.ldexp(1.0, -graph.exponent))
         found = eigenfunctions(pairs, scale=scale, measure=made.measure)
         self._record(found, made, blocks)
-        self.embedding_ = graph.vertices.shared(self.embedding_)
         self.component_sizes_ = np.sort(parts.sizes)[::-1].astype(np.int64)
         self._keep(rule, X, len(graph.vertices.numbers))
         self.converged_ = self.certificate_.closed(max(tol, 1e-10))
@@ -217,4 +216,5 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
 
 def _operator_of(graph: NormalisedGraph) -> DataOperator:
     A = graph.deflated(graph.trivial())
-    return DataOperator(A, graph.memory, graph.measure, graph.members)
+    numbers = graph.vertices.numbers
+    return DataOperator(A, graph.memory, graph.measure, graph.members, numbers=numbers)

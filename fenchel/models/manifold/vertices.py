@@ -53,12 +53,6 @@ class Vertices:
         place[some] = np.arange(len(some))  # the last entry is for rows that are no vertex
         return Vertices(self.rows[some], self.mass[some], self.members[some], place[self.numbers])
 
-    def shared(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of all rows of the table, in place, those of equal rows made the same."""
-        there = self.numbers >= 0
-        values[there] = values[self.members[self.numbers[there]]]
-        return values
-
     def neighbours_of(self, name: str, n_neighbors: int, itself: int = 0) -> int:
         """How many other vertices are neighbours of one: n_neighbors, or all where rows that are
         equal leave fewer, which is said. itself: 1 where n_neighbors counts the row itself."""

@@ -82,7 +82,8 @@ class DataOperator:
     about, where others have no weight, or were no landmarks; None for all; factor: F (n, q) where
     P(x, ·) = r(x) F' and the memory gives r(x), which makes coefficients of q rows; exponent: A and
     P are over 4^exponent, and lengths of the embedding over 2^exponent; error: a bound of what
-    rounding has changed A by, as a matrix, which residuals are charged with.
+    rounding has changed A by, as a matrix, which residuals are charged with; numbers: which of the
+    members each row of the table equals, -1 for none; None where members equal themselves alone.
     """
 
     A: SymmetricOperator | Any = field(repr=False)
@@ -92,6 +93,7 @@ class DataOperator:
     factor: Floats | None = field(default=None, repr=False)
     exponent: int = 0
     error: float = 0.0
+    numbers: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,9 +221,11 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.converged_ = found.certificate.closed(CONVERGED)
         embedding = np.ldexp(found.embedding, made.exponent)
         if made.members is not None:
-            whole = [continued(made.memory, self.coefficients_, block) for block in blocks]
-            own, embedding = embedding, np.concatenate(whole)
-            embedding[made.members] = own
+            numbers = made.numbers
+            if numbers is None:
+                numbers = np.full(blocks.n_rows, -1)
+                numbers[made.members] = np.arange(len(made.members))
+            embedding = placed(numbers, embedding, made.memory, self.coefficients_, blocks)
         self.embedding_ = embedding.astype(working_type(blocks))
         return self
 
@@ -278,6 +282,21 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
 def _unit(exponent: int) -> float:
     """4^exponent, as far as floats go."""
     return math.ldexp(1.0, max(min(2 * exponent, 1020), -1070))
+
+
+def placed(
+    numbers: NDArray[np.int64], own: Floats, memory: Memory, coefficients: Floats, blocks: Blocks
+) -> Floats:
+    """Eigenfunctions on all rows of a table: `own` of the rows with these numbers, and for those
+    with -1 their continuation."""
+    out, lo = np.where((numbers >= 0)[:, None], own[numbers], 0.0), 0
+    for block in blocks:
+        left = np.flatnonzero(numbers[lo : lo + block.n_rows] < 0)
+        if len(left):
+            some = Block(block.start, block.X[left])
+            out[lo + left] = continued(memory, coefficients, some)
+        lo += block.n_rows
+    return out
 
 
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:

@@ -38,7 +38,7 @@ from fenchel.models.manifold.affinity.graph import NormalisedGraph
 from fenchel.models.manifold.affinity.rule import AFFINITY, WIDTH, AffinityRule
 from fenchel.models.manifold.vertices import warn_disconnected
 from fenchel.models.namespace import as_known, fit_method
-from fenchel.models.spectral.eigenfunctions import Eigenfunctions, continued, eigenfunctions
+from fenchel.models.spectral.eigenfunctions import Eigenfunctions, continued, eigenfunctions, placed
 from fenchel.models.spectral.rows_out import rows_out, working_type
 from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.residual import LeadingSubspace, lengths
@@ -121,7 +121,8 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
     component_sizes_ : array of int
         How many different rows the components of the graph have, the largest first.
     relaxation_ : float
-        k - Σ λⱼ of the eigenpairs found: below any cut into k if these are the leading ones.
+        k - Σ λⱼ of the eigenpairs found: below any cut into k if these are the leading ones, which
+        residuals do not prove.
     coefficients_, memory_ : what `predict` takes to place new rows
     certificate_ : Certificate
         Of kind "spectral": the normalised cut of the labels, and a bound that no labels with as
@@ -236,7 +237,9 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
         found = self._leading(graph, parts, min(p, len(graph)))
         values = found.pairs.values
         self.eigenvalues_, self.residuals_ = values, found.pairs.residuals
-        self.relaxation_ = max(k - float(values[:k].sum()), 0.0)
+        # Later eigenvalues are no larger than the last.
+        top = float(values[:k].sum()) + max(k - len(values), 0) * float(values[-1])
+        self.relaxation_ = max(k - top, 0.0)
         self.eigen_certificate_ = found.pairs.certificate
         self.component_sizes_ = np.sort(parts.sizes)[::-1].astype(np.int64)
         self.coefficients_ = found.functions.coefficients
@@ -335,14 +338,9 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
 
     def _label(self, found: Leading, graph: NormalisedGraph, blocks: Blocks) -> None:
         """Rows of length 1 and labels of all rows of the table."""
-        vertices = graph.vertices
-        members = vertices.members[found.kept]
-        if len(members) < vertices.n_rows:
-            Y = np.concatenate([self._directions(block) for block in blocks])
-            Y[members] = unit_rows(found.functions.embedding)
-            Y = vertices.shared(Y)
-        else:
-            Y = unit_rows(found.functions.embedding)
+        numbers = graph.vertices.chosen(found.kept).numbers
+        own, coefficients = found.functions.embedding, found.functions.coefficients
+        Y = unit_rows(placed(numbers, own, self.memory_, coefficients, blocks))
         self.labels_ = self.assignment_(Y)
         self.embedding_ = Y.astype(working_type(blocks))
 
