@@ -102,7 +102,8 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
     row without any affinity is placed at 0, the mean.
 
     Weights are numbers of copies: a row of weight s has the affinity w(x, x) with s - 1 copies.
-    Equal rows are one row, of the weight of all.
+    Equal rows are one row, of the weight of all; so are rows at equal distances. Rows of equal
+    affinities are not, and a new row that equals them is the first of them.
 
     References
     ----------

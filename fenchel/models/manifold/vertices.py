@@ -74,14 +74,17 @@ class Vertices:
         return n - 1
 
 
-def vertices_of(blocks: Blocks, given: bool = False, *, dense: bool = True) -> Vertices:
+def vertices_of(
+    blocks: Blocks, given: bool = False, *, alike: bool = False, dense: bool = True
+) -> Vertices:
     """The vertices of a table; given: whether its rows are those of a matrix of distances or
-    affinities, of which equal ones are not the same row; dense: whether sparse rows are made so."""
+    affinities, of which equal ones are not the same row, unless `alike` says so; dense: whether
+    sparse rows are made so."""
     block = blocks.gather()
     rows = dense_rows(block.X) if dense or not is_sparse(block.X) else csr_array(block.X)
     n = int(rows.shape[0])
     s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
-    if given:
+    if given and not alike:
         members = np.arange(n) if s is None else np.flatnonzero(s > 0.0)
         mass = np.ones(n) if s is None else s[members]
         chosen = rows if len(members) == n else rows[members][:, members]
@@ -100,7 +103,9 @@ def vertices_of(blocks: Blocks, given: bool = False, *, dense: bool = True) -> V
     order = np.argsort(first)[: int((mass > 0.0).sum())]
     place = np.full(len(first), -1)
     place[order] = np.arange(len(order))
-    return Vertices(rows[first[order]], mass[order], first[order], place[back])
+    members = first[order]
+    chosen = rows[members][:, members] if given else rows[members]
+    return Vertices(chosen, mass[order], members, place[back])
 
 
 def _different(rows: Any) -> tuple[Integers, Integers]:

@@ -182,6 +182,25 @@ def test_any_scale(scale):
         assert_allclose(other.embedding_, one.embedding_, atol=1e-12)
 
 
+def test_given_rows_of_any_weight_and_scale():
+    X, s = cloud(60), 1.0 + np.arange(60) % 3
+    W, D = rbf(X, X), cdist(X, X)
+    plain = SpectralEmbedding(2, affinity="precomputed").fit(W, sample_weight=s)
+    for factor, scale in ((1e200, 1e300), (1e-200, 1e-300), (1e60, 1e250)):
+        model = SpectralEmbedding(2, affinity="precomputed")
+        model.fit(W * scale, sample_weight=s * factor)
+        size = np.abs(model.embedding_).max()
+        assert_allclose(model.transform(W * scale), model.embedding_, atol=1e-9 * size)
+        assert_allclose(model.transform(csr_array(W * scale)), model.embedding_, atol=1e-9 * size)
+        assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=0.05)  # copies count else
+    many = np.repeat(np.repeat(D, 2, axis=0), 2, axis=1)
+    settings = {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 8}
+    twice = SpectralEmbedding(2, **settings).fit(many)
+    weighted = SpectralEmbedding(2, **settings).fit(D, sample_weight=np.full(60, 2.0))
+    assert_allclose(twice.embedding_, np.repeat(weighted.embedding_, 2, axis=0), atol=1e-12)
+    assert_allclose(twice.transform(many), twice.embedding_, atol=1e-12)
+
+
 def test_far_from_the_origin():
     X = np.round(cloud(90), 2)
     one, other = (

@@ -17,7 +17,7 @@ from fenchel.data.kernel_design import gram_matrix
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.kernel_logarithm import log_kernels
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph, in_floats
-from fenchel.models.manifold.affinity.walk import copies_of, numbers_of, row_keys, steps
+from fenchel.models.manifold.affinity.walk import numbers_of, row_keys, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 
 Floats = NDArray[np.float64]
@@ -97,11 +97,12 @@ class KernelAffinities:
         """By logarithms: however far a row is, the nearest of the fit have its steps."""
         logs = next(iter(log_kernels(self.kernel, X, self.rows, np.ones(1))))
         equal = numbers_of(self.keys, X)
+        share, copies = shares(self.mass)
         with np.errstate(divide="ignore"):
-            logs += np.log(self.mass)
+            logs += np.log(share)
             here = np.flatnonzero(equal >= 0)
             own = equal[here]
-            logs[here, own] = np.log(copies_of(self.mass[own]) * self.own[own])
+            logs[here, own] = np.log(copies[own]) + np.log(self.own[own])
         top = logs.max(axis=1, initial=-np.inf)
         logs -= np.where(np.isfinite(top), top, 0.0)[:, None]
         return np.asarray(steps(np.exp(logs, out=logs), equal))

@@ -24,7 +24,7 @@ from fenchel.geometry.search.all_pairs import smallest
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph
-from fenchel.models.manifold.affinity.walk import copies_of, numbers_of, steps
+from fenchel.models.manifold.affinity.walk import numbers_of, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 from fenchel.models.spectral.eigenfunctions import SparseMemory
 
@@ -66,19 +66,18 @@ class NeighbourLists:
 
     def steps_from(self, new: csr_array, equal: Integers, mass: Floats) -> csr_array:
         """P of rows with the affinities `new`, but those of the fit that they equal."""
-        here = np.flatnonzero(equal >= 0)
+        here, shape = np.flatnonzero(equal >= 0), new.shape
+        share, copies = shares(mass)
+        W = csr_array(new @ diags_array(share))
         if len(here):
             own = equal[here]
-            W = csr_array(self.graph()[own])
-            copies = csr_array((copies_of(mass[own]), own, np.arange(len(own) + 1)), shape=W.shape)
-            # Copies are written over by mass below: one of the row has one with each other copy.
-            W = csr_array(W + copies @ diags_array(1.0 / mass))
-            kept = diags_array((equal < 0).astype(np.float64))
-            rows = csr_array(
-                (np.ones(len(here)), (here, np.arange(len(here)))), shape=(len(equal), len(here))
+            picked = csr_array(
+                (np.ones(len(here)), (here, np.arange(len(here)))), shape=(shape[0], len(here))
             )
-            new = csr_array(kept @ new + rows @ W)
-        return csr_array(steps(csr_array(new @ diags_array(mass)), equal))
+            known = picked @ (self.graph()[own] @ diags_array(share))
+            among = csr_array((copies[own], (here, own)), shape=shape)
+            W = csr_array(diags_array((equal < 0).astype(np.float64)) @ W + known + among)
+        return csr_array(steps(W, equal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

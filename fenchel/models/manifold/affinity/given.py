@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array
 
 from fenchel.data.arrays import is_sparse
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph, in_floats
-from fenchel.models.manifold.affinity.walk import copies_of, numbers_of, steps
+from fenchel.models.manifold.affinity.walk import numbers_of, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 
 Floats = NDArray[np.float64]
@@ -49,18 +49,19 @@ class GivenAffinities:
             )
         here = np.flatnonzero(equal >= 0)
         own = equal[here]
-        copies = copies_of(self.mass[own]) * self.own[own]
+        share, copies = shares(self.mass)
         top = np.asarray(W.max(axis=1).toarray() if is_sparse(W) else W.max(axis=1)).ravel()
         # Sums must neither overflow nor vanish.
         unit = np.ldexp(1.0, np.clip(-np.frexp(top)[1], -1000, 1000))
         if is_sparse(W):
-            W = csr_array(diags_array(unit) @ W @ diags_array(self.mass))
+            W = csr_array(diags_array(unit) @ W @ diags_array(share))
             if len(here):
-                more = copies * unit[here] - np.asarray(W[here, own]).ravel()
+                among = copies[own] * (self.own[own] * unit[here])
+                more = among - np.asarray(W[here, own]).ravel()
                 W = csr_array(W + csr_array((more, (here, own)), shape=W.shape))
             return steps(W, equal)
-        W = W * unit[:, None] * self.mass
-        W[here, own] = copies * unit[here]
+        W = W * unit[:, None] * share
+        W[here, own] = copies[own] * (self.own[own] * unit[here])
         return steps(W, equal)
 
 

@@ -75,11 +75,12 @@ class AffinityGraph:
     def normalised(self) -> NormalisedGraph:
         """A; a dense W is scaled in place, and must not be used again."""
         s = self.vertices.mass
-        unit = 0 if LEAST < float(s.max()) < MOST else math.frexp(float(s.max()))[1]
+        # Weights of at most 1 and affinities of moderate size: no product of them overflows.
+        unit = 0 if float(s.max()) == 1.0 else math.frexp(float(s.max()))[1]
         s = np.ldexp(s, -unit)
-        copies = np.maximum(s - math.ldexp(1.0, min(-unit, 1000)), 0.0) * self.own
         W, exponent = _in_units(self.W)
-        copies = np.ldexp(copies, -2 * exponent)
+        own = np.ldexp(self.own, -2 * exponent)
+        copies = np.maximum(s - math.ldexp(1.0, min(-unit, 1000)), 0.0) * own
         degrees = (W @ s if is_sparse(W) else matrix_product(W, s)) + copies
         alone = degrees == 0.0
         degrees = np.where(alone, 1.0, degrees)

@@ -87,7 +87,10 @@ class AffinityRule:
                 f"affinity='nearest_neighbors', got affinity={self.affinity!r}"
             )
         if self.given:
-            vertices = vertices_of(blocks, given=True, dense=False)
+            # Rows at the same distances are at distance zero; with the same affinities they may be
+            # twins that have none with each other.
+            alike = not self.given_affinities
+            vertices = vertices_of(blocks, given=True, alike=alike, dense=False)
             X = blocks.gather().X
             keys = row_keys(X if is_sparse(X) else host_keep(X))
             if X.shape[0] != X.shape[1]:

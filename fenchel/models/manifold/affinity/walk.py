@@ -38,9 +38,10 @@ def numbers_of(keys: Integers, rows: Any) -> Integers:
     return np.where(keys[found] == asked, found, -1)
 
 
-def copies_of(mass: Floats) -> Floats:
-    """Copies of each row besides itself."""
-    return np.maximum(mass - 1.0, 0.0)
+def shares(mass: Floats) -> tuple[Floats, Floats]:
+    """The weight of each row, and that of its copies besides itself, over the largest weight."""
+    top = float(mass.max(initial=0.0))
+    return mass / top, np.maximum(mass - 1.0, 0.0) / top
 
 
 def steps(W: Any, equal: Integers) -> Any:
