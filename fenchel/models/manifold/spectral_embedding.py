@@ -34,6 +34,7 @@ from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, ei
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-10  # residual of eigenvectors, of eigen_tol="auto"
 FINEST = 1e-12  # what rounding lets it reach
+FARTHEST = 1000  # power of two of the coordinates
 # An eigenvalue as near to 1 is that of parts of the graph that hardly hang together.
 NEARLY_ONE = 1e-11
 
@@ -178,6 +179,11 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
         made = _operator_of(graph)
         tol = TOLERANCE if self.eigen_tol == "auto" else max(float(self.eigen_tol), FINEST)
         pairs = graph.leading(graph.trivial(), k, tol)
+        if abs(graph.exponent) > FARTHEST:
+            raise ValueError(
+                "the coordinates, 1 over the square roots of sums of affinities and weights, are "
+                "of no size that floats have: divide affinities or weights by a constant"
+            )
         scale = np.full(k, math.ldexp(1.0, -graph.exponent))
         found = eigenfunctions(pairs, scale=scale, measure=made.measure)
         self._record(found, made, blocks)

@@ -186,13 +186,17 @@ def test_given_rows_of_any_weight_and_scale():
     X, s = cloud(60), 1.0 + np.arange(60) % 3
     W, D = rbf(X, X), cdist(X, X)
     plain = SpectralEmbedding(2, affinity="precomputed").fit(W, sample_weight=s)
-    for factor, scale in ((1e200, 1e300), (1e-200, 1e-300), (1e60, 1e250)):
+    for factor, scale in ((1e100, 1e200), (1e-100, 1e-200), (1e60, 1e250)):
         model = SpectralEmbedding(2, affinity="precomputed")
         model.fit(W * scale, sample_weight=s * factor)
         size = np.abs(model.embedding_).max()
         assert_allclose(model.transform(W * scale), model.embedding_, atol=1e-9 * size)
         assert_allclose(model.transform(csr_array(W * scale)), model.embedding_, atol=1e-9 * size)
         assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=0.05)  # copies count else
+        assert size > 0.0
+    for factor, scale in ((1e200, 1e300), (1e-200, 1e-300)):
+        with pytest.raises(ValueError, match="divide affinities or weights by a constant"):
+            model.fit(W * scale, sample_weight=s * factor)
     many = np.repeat(np.repeat(D, 2, axis=0), 2, axis=1)
     settings = {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 8}
     twice = SpectralEmbedding(2, **settings).fit(many)
