@@ -66,6 +66,7 @@ _ROOMS = {
     "fenchel.models.cluster.quantization.quantize": ("DensityQuantization", "quantize_density"),
     "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
     "fenchel.models.cluster.bounds.lower_bound": ("KMeansBound", "kmeans_lower_bound"),
+    "fenchel.models.cluster.spectral.clustering": ("SpectralClustering",),
     # mixtures and densities
     "fenchel.models.mixture.gaussian": ("GaussianMixture",),
     "fenchel.models.mixture.kernel_density": ("KernelDensity",),
@@ -90,6 +91,7 @@ _ROOMS = {
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
+    "fenchel.models.manifold.spectral_embedding": ("SpectralEmbedding",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     # kernel machines
     "fenchel.models.kernel.ridge": ("KernelRidge",),
@@ -125,6 +127,8 @@ _ROOMS = {
     "fenchel.score.spectral_certificates": ("certify_clusters", "certify_projection"),
     "fenchel.score.gap": ("GapStatistic", "gap_statistic"),
     "fenchel.score.silhouette": ("silhouette", "silhouette_samples"),
+    "fenchel.score.embedding.neighbour_ranks": ("continuity", "trustworthiness"),
+    "fenchel.score.embedding.stress": ("residual_variance", "stress"),
     "fenchel.score.choice": ("ChoiceOfK",),
     "fenchel.score.curve": ("Curve",),
     "fenchel.score.curves": (

@@ -23,6 +23,7 @@ from fenchel.data.table import as_blocks
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.tiles import Fold, Tile, fold_pairs, refuse_lost
 from fenchel.score.groups import Floats
+from fenchel.score.row_units import in_units, unit_exponent
 from fenchel.score.spectral_certificates import cluster_codes
 
 ROWS, POINTS = 128, 1024  # of a tile: a megabyte of distances
@@ -87,7 +88,7 @@ def _silhouettes(X: Any, labels: Any, sample_weight: Any) -> tuple[Floats, Float
         )
     # Points stand cluster by cluster, so that each cluster is a run of columns of a tile.
     order = np.argsort(codes, kind="stable")
-    rows = _in_units(rows)
+    rows = in_units(rows, unit_exponent(rows))
     left_out: Floats = np.minimum(unit, weight)
     fold = MeanDistances(codes, weight, left_out, masses, order)
     a, b = fold_pairs(rows, rows[order], fold)
@@ -96,20 +97,6 @@ def _silhouettes(X: Any, labels: Any, sample_weight: Any) -> tuple[Floats, Float
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.where(alone | ~(larger > 0.0), 0.0, (b - a) / larger)
     return np.asarray(found, np.float64), weight
-
-
-def _in_units(rows: Any) -> Any:
-    """The rows over a power of two that keeps squares in range: it changes no silhouette."""
-    values = rows.data if is_sparse(rows) else rows
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0 or 1e-60 < largest < 1e60:
-        return rows
-    exponent = int(np.frexp(largest)[1])
-    if not is_sparse(rows):
-        return np.ldexp(rows.astype(np.float64), -exponent)
-    moved = rows.astype(np.float64)
-    moved.data = np.ldexp(moved.data, -exponent)
-    return moved
 
 
 @final

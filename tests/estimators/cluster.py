@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import BisectingKMeans, KMeans
+from fenchel import BisectingKMeans, KMeans, SpectralClustering
 
 ESTIMATORS: list[BaseEstimator] = [
     KMeans(),
@@ -15,4 +15,8 @@ ESTIMATORS: list[BaseEstimator] = [
     BisectingKMeans(),
     BisectingKMeans(n_clusters=4, init="random", n_init=2, bisecting_strategy="biggest_gain"),
     BisectingKMeans(n_clusters=6, min_gain=0.02, bisecting_strategy="largest_cluster", prove=False),
+    SpectralClustering(),
+    SpectralClustering(n_clusters=3, affinity="nearest_neighbors", n_neighbors=5),
+    SpectralClustering(n_clusters=2, gamma="median", assign_labels="discretize", prove=False),
+    SpectralClustering(n_clusters=3, affinity="laplacian", assign_labels="cluster_qr"),
 ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import LocallyLinearEmbedding
+from fenchel import LocallyLinearEmbedding, SpectralEmbedding
 
 ESTIMATORS: list[BaseEstimator] = [
     LocallyLinearEmbedding(),
     LocallyLinearEmbedding(n_neighbors=3, n_components=1, reg=0.1),
+    SpectralEmbedding(),
+    SpectralEmbedding(n_components=1, affinity="rbf", gamma=0.5),
+    SpectralEmbedding(n_components=1, n_neighbors=4, disconnected="join"),
 ]

@@ -73,6 +73,14 @@ def _make_tree(cls: Any, fields: dict[str, Any]) -> Any:
     return cls(**fields)
 
 
+def _make_lists(cls: Any, fields: dict[str, Any]) -> Any:
+    n = len(fields["radii"])
+    for ends in (fields["numbers"], fields["bridges"]):
+        if ((ends < -1) | (ends >= n)).any():
+            raise ValueError("a neighbour that is not among the rows")
+    return cls(**fields)
+
+
 def _take_votes(value: Any, names: Mapping[str, Check]) -> dict[str, Any]:
     """The planes in one piece: there may be thousands of pieces."""
     d = len(value.plane)
@@ -118,6 +126,7 @@ _DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
 _PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
 _KERNEL, _METRIC = "fenchel.geometry.kernel", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
+_AFFINITY = "fenchel.models.manifold.affinity."
 KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
 _both = {"first": _kernel, "second": _kernel}
@@ -169,6 +178,59 @@ VALUES: dict[str, Value] = {
     "BarycentricMemory": Value(
         "fenchel.models.manifold.barycentric",
         {"rows": finite("vertices", "d"), "n_neighbors": count, "reg": finite_number},
+    ),
+    "KernelAffinities": Value(
+        _AFFINITY + "by_kernel",
+        {
+            "kernel": _kernel,
+            "rows": finite("vertices", "d") | of_class("csr_array"),
+            "mass": finite("vertices"),
+            "own": finite("vertices"),
+            "keys": array_of("i", "vertices"),
+        },
+    ),
+    "NeighbourLists": Value(
+        _AFFINITY + "by_neighbours",
+        {
+            "numbers": array_of("i", "vertices", None),
+            "radii": finite("vertices"),
+            "bridges": array_of("i", None, 2),
+        },
+        make=_make_lists,
+    ),
+    "NeighbourAffinities": Value(
+        _AFFINITY + "by_neighbours",
+        {
+            "rows": finite("vertices", "d"),
+            "mass": finite("vertices"),
+            "lists": of_class("NeighbourLists"),
+            "n_neighbors": count,
+        },
+    ),
+    "NeighboursByDistances": Value(
+        _AFFINITY + "by_neighbours",
+        {
+            "columns": array_of("i", "vertices"),
+            "keys": array_of("i", "vertices"),
+            "mass": finite("vertices"),
+            "lists": of_class("NeighbourLists"),
+            "n_neighbors": count,
+        },
+    ),
+    "GivenAffinities": Value(
+        _AFFINITY + "given",
+        {
+            "columns": array_of("i", "vertices"),
+            "keys": array_of("i", "vertices"),
+            "mass": finite("vertices"),
+            "own": finite("vertices"),
+        },
+    ),
+    "NearestCentre": Value(
+        "fenchel.models.cluster.spectral.rounding", {"centers": finite("k", "p")}
+    ),
+    "NearestAxis": Value(
+        "fenchel.models.cluster.spectral.rounding", {"rotation": finite("p", "k"), "either": flag}
     ),
     "NamedMetric": Value(_METRIC, {"name": text, "parameters": dictionary}),
     "Haversine": Value(_METRIC, {}),

@@ -24,7 +24,10 @@ from fenchel.app.modelfile.schemas import (
 )
 
 # Parameters that direct a fit and nothing after it: what a file cannot hold of them is left out.
-ONLY_FOR_FITTING = ("cv", "random_state", "scoring", "_metadata_request", "_skl_callbacks")
+ONLY_FOR_FITTING = (
+    *("cv", "random_state", "scoring", "_metadata_request", "_skl_callbacks"),
+    "_given_affinities",
+)
 
 
 def _fitted_base(value: Any, sizes: Sizes) -> bool:

@@ -52,6 +52,10 @@ PROOF: dict[str, Check] = {
     "converged_": flag,
     "history_": tuple_of(of_class("Certificate")),
 }
+# What keeps a graph of affinities for new rows.
+AFFINITIES = of_class(
+    "KernelAffinities", "NeighbourAffinities", "NeighboursByDistances", "GivenAffinities"
+)
 CLASSES: dict[str, Check] = {
     **ROWS,
     "classes_": Check("an array of two or more distinct labels", _labels),

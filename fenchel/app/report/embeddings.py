@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.manifold import trustworthiness
 
 from fenchel import show
 from fenchel.app.models import EMBEDDINGS, Entry
@@ -18,6 +17,7 @@ from fenchel.app.table.task import Task
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import CentredRows
 from fenchel.data.blocks import one_thread
+from fenchel.score.embedding.neighbour_ranks import continuity, trustworthiness
 
 Floats = NDArray[np.float64]
 TRUST_ROWS = 800  # whose neighbours are compared
@@ -69,14 +69,13 @@ def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embeddin
     if len(X) > TRUST_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(X), TRUST_ROWS, replace=False))
     near = min(NEIGHBOURS, (len(some) - 1) // 2)
-    trust, continuity, model, points, axes = [], [], None, X[:, :1], None
+    trust, continuous, model, points, axes = [], [], None, X[:, :1], None
     for r in dimensions:
         made = entry.make().set_params(**{parameter: r}).fit(X)
         Z = np.asarray(made.transform(X))
         if near:
             trust.append(trustworthiness(X[some], Z[some], n_neighbors=near))
-            # The same with both sides exchanged: neighbours that were torn apart.
-            continuity.append(trustworthiness(Z[some], X[some], n_neighbors=near))
+            continuous.append(continuity(X[some], Z[some], n_neighbors=near))
         if r <= 2:
             model, points, axes = made, Z, getattr(made, "components_", None)
     return Embedding(
@@ -86,7 +85,7 @@ def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embeddin
         neighbours=len(some),
         dimensions=dimensions,
         trust=np.array(trust),
-        continuity=np.array(continuity),
+        continuity=np.array(continuous),
         model=model,
         points=points,
         axes=None if axes is None else np.asarray(axes),

@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 from fenchel.data.arrays import is_sparse
 from fenchel.data.parallel import one_blas_thread, ordered, thread_count
 from fenchel.geometry.search.euclidean import EuclideanSearch
+from fenchel.models.spectral.eigenfunctions import SparseMemory
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -79,7 +80,7 @@ def _solved(points: NDArray[Any], near: NDArray[Any], reg: float, start: int) ->
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BarycentricMemory:
+class BarycentricMemory(SparseMemory):
     """Vertices, among which a new point has weights."""
 
     rows: NDArray[Any] = field(repr=False)

@@ -190,6 +190,7 @@ class LocallyLinearEmbedding(SpectralMap):
             BarycentricMemory(vertices.rows, k, float(self.reg)),
             vertices.mass,
             None if vertices.all_rows else vertices.members,
+            numbers=vertices.numbers,
         )
 
     def _connected(self, vertices: Vertices, k: int) -> tuple[Vertices, Integers]:

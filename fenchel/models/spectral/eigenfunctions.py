@@ -25,12 +25,13 @@ Nyström method to speed up kernel machines, NIPS 13 (2000).
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,6 +54,7 @@ from fenchel.solve.eigen.residual import (
 Floats = NDArray[np.float64]
 # Entries of rows of P that are made at once: 16 MiB.
 ENTRIES = 2**21
+FEW = 64  # entries of a row of P that is sparse
 CONVERGED = 1e-6  # the residual over |A| at which a fit counts as converged
 
 
@@ -61,6 +63,14 @@ class Memory(Protocol):
 
     def extend(self, X: Any) -> Floats:
         """P(x, xⱼ) for each row of X, a slice of a block: (m, n) in float64."""
+
+
+class SparseMemory(ABC):
+    """A memory whose rows of P have few entries, so that many are made at once."""
+
+    @abstractmethod
+    def extend(self, X: Any) -> csr_array:
+        """P(x, xⱼ) for each row of X: (m, n)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +82,8 @@ class DataOperator:
     about, where others have no weight, or were no landmarks; None for all; factor: F (n, q) where
     P(x, ·) = r(x) F' and the memory gives r(x), which makes coefficients of q rows; exponent: A and
     P are over 4^exponent, and lengths of the embedding over 2^exponent; error: a bound of what
-    rounding has changed A by, as a matrix, which residuals are charged with.
+    rounding has changed A by, as a matrix, which residuals are charged with; numbers: which of the
+    members each row of the table equals, -1 for none; None where members equal themselves alone.
     """
 
     A: SymmetricOperator | Any = field(repr=False)
@@ -82,6 +93,7 @@ class DataOperator:
     factor: Floats | None = field(default=None, repr=False)
     exponent: int = 0
     error: float = 0.0
+    numbers: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,9 +221,11 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.converged_ = found.certificate.closed(CONVERGED)
         embedding = np.ldexp(found.embedding, made.exponent)
         if made.members is not None:
-            whole = [continued(made.memory, self.coefficients_, block) for block in blocks]
-            own, embedding = embedding, np.concatenate(whole)
-            embedding[made.members] = own
+            numbers = made.numbers
+            if numbers is None:
+                numbers = np.full(blocks.n_rows, -1)
+                numbers[made.members] = np.arange(len(made.members))
+            embedding = placed(numbers, embedding, made.memory, self.coefficients_, blocks)
         self.embedding_ = embedding.astype(working_type(blocks))
         return self
 
@@ -270,10 +284,26 @@ def _unit(exponent: int) -> float:
     return math.ldexp(1.0, max(min(2 * exponent, 1020), -1070))
 
 
+def placed(
+    numbers: NDArray[np.int64], own: Floats, memory: Memory, coefficients: Floats, blocks: Blocks
+) -> Floats:
+    """Eigenfunctions on all rows of a table: `own` of the rows with these numbers, and for those
+    with -1 their continuation."""
+    out, lo = np.where((numbers >= 0)[:, None], own[numbers], 0.0), 0
+    for block in blocks:
+        left = np.flatnonzero(numbers[lo : lo + block.n_rows] < 0)
+        if len(left):
+            some = Block(block.start, block.X[left])
+            out[lo + left] = continued(memory, coefficients, some)
+        lo += block.n_rows
+    return out
+
+
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
     """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time."""
     X = block.X if is_sparse(block.X) else host_keep(block.X)
-    height = max(ENTRIES // max(len(coefficients), 1), 1)
+    width = FEW if isinstance(memory, SparseMemory) else len(coefficients)
+    height = max(ENTRIES // max(width, 1), 1)
     cuts = range(0, block.n_rows, height)
     parts = [memory.extend(X[lo : lo + height]) @ coefficients for lo in cuts]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

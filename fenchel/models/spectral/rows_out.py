@@ -18,6 +18,8 @@ def rows_out(X: Any, blocks: Blocks, of_block: Callable[[Block], NDArray[Any]]) 
     """of_block of every block, one below the other; a tensor for a tensor."""
     parts = [of_block(block) for block in blocks]
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if is_torch_array(X) and whole.dtype.kind in "iu":  # labels stay whole numbers
+        return on_device_of(whole, X)
     if is_torch_array(X):
         return like(whole, X) if X.is_floating_point() else whole
     return on_device_of(whole, X) if dispatches(X) else whole

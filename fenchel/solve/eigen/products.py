@@ -80,3 +80,24 @@ class DoublyCentred:
         out = out - np.multiply.outer(np.ones(len(out)), self.means @ V)
         out -= np.multiply.outer(self.means, total)
         return np.asarray(out + self.grand * total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deflated:
+    """A - shift Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1:
+    theirs becomes 1 - shift, and the other eigenvalues stay what they are.
+
+    With |A| = 1 a shift of 2.5 takes them below all others; one of 2 leaves them in [-1, 1].
+    """
+
+    operator: Any
+    known: Floats
+    shift: float = 2.5
+
+    @property
+    def shape(self) -> Any:
+        return self.operator.shape
+
+    def __matmul__(self, V: Floats) -> Floats:
+        out = np.asarray(self.operator @ V, dtype=np.float64)
+        return np.asarray(out - self.known @ (self.shift * (self.known.T @ V)))

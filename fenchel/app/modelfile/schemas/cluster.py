@@ -7,12 +7,13 @@ from fenchel.app.modelfile.check import (
     array_of,
     count,
     finite,
+    flag,
     number,
     of_class,
     size_of,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import PROOF, ROWS, Kind
+from fenchel.app.modelfile.schema import AFFINITIES, PROOF, ROWS, Kind
 
 _centres: dict[str, Check] = {
     **ROWS,
@@ -46,5 +47,26 @@ ESTIMATORS: dict[str, Kind] = {
             "history_": tuple_of(of_class("Certificate")),
         },
         ("n_features_in_", "cluster_centers_", "tree_"),
+    ),
+    "SpectralClustering": Kind(
+        "fenchel.models.cluster.spectral.clustering",
+        {
+            **ROWS,
+            "labels_": array_of("i", None),
+            "embedding_": finite("n", "p"),
+            "assignment_": of_class("NearestCentre", "NearestAxis"),
+            "eigenvalues_": finite("p"),
+            "residuals_": finite("p"),
+            "component_sizes_": array_of("i", None),
+            "relaxation_": number,
+            "coefficients_": finite("vertices", "p"),
+            "memory_": AFFINITIES,
+            "certificate_": of_class("Certificate"),
+            "eigen_certificate_": of_class("Certificate"),
+            "kmeans_certificate_": of_class("Certificate"),
+            "converged_": flag,
+            "n_neighbors_": count,
+        },
+        ("n_features_in_", "coefficients_", "memory_", "assignment_"),
     ),
 }

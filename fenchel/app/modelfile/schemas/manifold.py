@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fenchel.app.modelfile.check import (
     Check,
+    array_of,
     count,
     finite,
     finite_number,
@@ -11,7 +12,7 @@ from fenchel.app.modelfile.check import (
     of_class,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import ROWS, Kind
+from fenchel.app.modelfile.schema import AFFINITIES, ROWS, Kind
 
 _map: dict[str, Check] = {
     **ROWS,
@@ -26,6 +27,16 @@ _map: dict[str, Check] = {
 _needed = ("n_features_in_", "coefficients_", "memory_")
 
 ESTIMATORS: dict[str, Kind] = {
+    "SpectralEmbedding": Kind(
+        "fenchel.models.manifold.spectral_embedding",
+        {
+            **_map,
+            "memory_": AFFINITIES,
+            "component_sizes_": array_of("i", None),
+            "n_neighbors_": count,
+        },
+        _needed,
+    ),
     "LocallyLinearEmbedding": Kind(
         "fenchel.models.manifold.locally_linear",
         {

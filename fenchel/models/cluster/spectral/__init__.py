@@ -1,0 +1,1 @@
+"""Clusters of the rows of leading eigenvectors, and the normalised cut that they leave."""

@@ -1,0 +1,1 @@
+"""Judgement of maps: whether neighbours stay neighbours, and distances distances."""
