@@ -12,7 +12,7 @@ from fenchel import Logistic, NotCertified, minimise, threads
 from fenchel.solve.eigen.block_krylov import BlockKrylov
 from fenchel.solve.eigen.inverse import smallest_by_inverse
 from fenchel.solve.eigen.leading import eigenpairs, subspace_iterations
-from fenchel.solve.eigen.products import DenseSymmetric, DoublyCentred
+from fenchel.solve.eigen.products import DenseSymmetric
 from fenchel.solve.eigen.residual import LeadingSubspace, signed
 
 KRYLOV = BlockKrylov(dense=0)  # no decomposition of the whole matrix
@@ -216,15 +216,6 @@ def test_products_by_ranges_have_the_same_bits_for_any_number_of_threads() -> No
     assert_array_equal(seen[0], seen[1])
     assert_array_equal(seen[0], seen[2])
     assert_allclose(seen[0], A @ V, atol=1e-12)
-
-
-def test_doubly_centred_is_what_centring_both_sides_gives() -> None:
-    A = with_spectrum(np.linspace(2.0, -1.0, 30))
-    p = np.random.default_rng(0).random(30)
-    p /= p.sum()
-    J = np.eye(30) - np.outer(np.ones(30), p)
-    seen = DoublyCentred(A, A @ p, float(p @ A @ p)) @ np.eye(30)
-    assert_allclose(seen, J @ A @ J.T, atol=1e-13)
 
 
 def test_smallest_pairs_by_inverse() -> None:

@@ -120,6 +120,8 @@ _KERNEL, _METRIC = "fenchel.geometry.kernel", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
 KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
+_outside = of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
+_points = array_of("i", "m") | finite("m", "d")
 _both = {"first": _kernel, "second": _kernel}
 _planes: dict[str, Check] = {
     "W": finite("k", "d"),
@@ -174,11 +176,31 @@ VALUES: dict[str, Value] = {
     "Haversine": Value(_METRIC, {}),
     "GivenDistances": Value(_METRIC, {}),
     "ShiftedRows": Value(_CENTRED + "distances", {"mean": finite("d"), "exponent": whole}),
+    "CentredKernel": Value(
+        _CENTRED + "kernels",
+        {
+            "kernel": _outside,
+            "points": _points,
+            "share": finite("m"),
+            "means": finite("m"),
+            "grand": finite_number,
+            "weight": nothing | finite("m"),
+            "exponent": whole,
+        },
+    ),
+    "NystroemFeatures": Value(
+        "fenchel.geometry.nystroem",
+        {"kernel": _outside, "points": _points, "basis": finite("m", "rank")},
+    ),
+    "LandmarkFeatures": Value(
+        _CENTRED + "kernels",
+        {"features": of_class("NystroemFeatures"), "mean": finite("rank"), "exponent": whole},
+    ),
     "CentredDistances": Value(
         _CENTRED + "distances",
         {
             "metric": of_class("NamedMetric", "Haversine", "GivenDistances"),
-            "points": array_of("i", "m") | finite("m", "d"),
+            "points": _points,
             "share": finite("m"),
             "means": finite("m"),
             "grand": finite_number,

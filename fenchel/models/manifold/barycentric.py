@@ -85,12 +85,20 @@ class BarycentricMemory:
     rows: NDArray[Any] = field(repr=False)
     n_neighbors: int
     reg: float
+    _search: list[EuclideanSearch] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def search(self) -> EuclideanSearch:
+        """Of the vertices, whose tree is made once."""
+        if not self._search:
+            self._search.append(EuclideanSearch(self.rows))
+        return self._search[0]
 
     def extend(self, X: Any) -> csr_array:
         """The weights of each row: a sparse (m, n)."""
         points = np.asarray(X.toarray() if is_sparse(X) else X)
         k, (n, _) = self.n_neighbors, self.rows.shape
-        numbers, distances = EuclideanSearch(self.rows).nearest(points, k)
+        numbers, distances = self.search.nearest(points, k)
         w = barycentric_weights(points, self.rows, numbers, self.reg)
         same = distances[:, 0] == 0.0
         w[same] = 0.0

@@ -1,0 +1,291 @@
+"""The operator of a centred kernel on the rows of a fit: held, by tiles, or of landmarks' features.
+
+    held       √S K̃ √S in float64; 8 n² bytes
+    tiled      by products in float64 whose tiles are made anew (`gram`)
+    landmarks  RR', the rows of R = √S (φ - m) those of Nyström's features; 8 n m bytes
+
+Reference: Schölkopf, Smola and Müller, Nonlinear component analysis as a kernel eigenvalue problem,
+Neural Computation 10 (1998); Sterge, Sriperumbudur, Rosasco and Rudi, Gain with no pain: efficient
+kernel PCA by Nyström sampling, AISTATS (2020).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.kernel_design import gram_matrix
+from fenchel.geometry.kernel import KernelFunction, Precomputed
+from fenchel.geometry.named_kernel import FunctionOfRows, GivenColumns
+from fenchel.geometry.nystroem import INDEFINITE, NystroemFeatures, random_pivots
+from fenchel.models.base import host_keep
+from fenchel.models.spectral.centred.distances import square_input, symmetric_part
+from fenchel.models.spectral.centred.gram import TiledGram, tiles_pay
+from fenchel.models.spectral.centred.kernels import CentredKernel, LandmarkFeatures, by_ranges
+from fenchel.models.spectral.centred.operators import (
+    CentredSymmetric,
+    Centring,
+    FactorProducts,
+    rounding_error,
+)
+from fenchel.models.spectral.eigenfunctions import DataOperator
+from fenchel.models.spectral.rows_out import working_type
+from fenchel.solve.eigen.leading import eigenpairs
+from fenchel.solve.eigen.residual import EPS
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+# Values of a kernel between these sizes need no unit: sums of their products stay in range.
+SMALL, LARGE = 1e-100, 1e100
+# Rows among which landmarks are drawn, for each of them. Of 3000 rows 300 landmarks drawn among all
+# of them and among a half left shares of the trace that differed by 3 %.
+CANDIDATES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelTable:
+    """The rows with weight of a fit, as a kernel takes them.
+
+    kernel, rows: among rows of the fit; outside, points: of new rows and these; s: weights, None
+    for 1; members: their numbers, None where all rows have weight; entries: by how many roundings
+    of the largest a value may be off.
+    """
+
+    kernel: KernelFunction
+    rows: Any = field(repr=False)
+    outside: KernelFunction
+    points: Any = field(repr=False)
+    s: Floats | None = field(repr=False)
+    members: Numbers | None = field(repr=False)
+    entries: float
+
+    @property
+    def n(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the kernel is positive semi-definite by its formula."""
+        by_values = isinstance(self.kernel, Precomputed | FunctionOfRows)
+        return not by_values and self.kernel.is_psd
+
+    def held(self) -> DataOperator:
+        """K in memory."""
+        K, s = self._matrix(), self.s
+        size = float(np.abs(K).max(initial=0.0))
+        exponent = _exponent(size)
+        if exponent:
+            K = np.ldexp(K, -2 * exponent)
+        centring = Centring.of(self.n, s)
+        means = K @ centring.share
+        grand = float(centring.share @ means)
+        memory = self._memory(means, grand, exponent)
+        K -= means[:, None]
+        K -= means
+        K += grand
+        if centring.root is not None:
+            K *= centring.root[:, None]
+            K *= centring.root
+        error = rounding_error(math.ldexp(size, -2 * exponent), self.n, s, self.entries)
+        return DataOperator(K, memory, s, self.members, exponent=exponent, error=error)
+
+    def tiles_pay(self, k: int) -> bool:
+        """Whether k eigenpairs are found without K in float64."""
+        return self.trusted and tiles_pay(self.n, k, self.kernel, self.rows)
+
+    def tiled(self) -> TiledGram:
+        """K by products that make it anew."""
+        return TiledGram(self.kernel, self.rows, Centring.of(self.n, self.s))
+
+    def continued(self, gram: TiledGram) -> DataOperator:
+        """A of K as `tiled` has made it."""
+        size = float(self.kernel.diagonal(self.rows).max(initial=0.0))  # K is semi-definite
+        error = rounding_error(size, self.n, self.s, self.entries)
+        means = gram.means
+        memory = self._memory(means, float(gram.centring.share @ means), 0)
+        A = CentredSymmetric(gram, gram.centring)
+        return DataOperator(A, memory, self.s, self.members, error=error)
+
+    def _memory(self, means: Floats, grand: float, exponent: int) -> CentredKernel:
+        share = Centring.of(self.n, self.s).share
+        return CentredKernel(self.outside, self.points, share, means, grand, self.s, exponent)
+
+    def _matrix(self) -> Floats:
+        """K as an array of its own."""
+        refuse_memory(8.0 * self.n * self.n, f"the {self.n} x {self.n} kernel matrix")
+        if isinstance(self.kernel, Precomputed):
+            return self.kernel.tile(self.rows, self.rows)
+        return gram_matrix(self.kernel, self.rows)
+
+
+def kernel_table(kernel: KernelFunction, blocks: Blocks) -> KernelTable:
+    """The rows of a fit for a kernel of rows."""
+    block = blocks.gather()
+    rows = block.X if is_sparse(block.X) else np.ascontiguousarray(host_keep(block.X))
+    s, members = _weights(block)
+    rows = rows if members is None else rows[members]
+    return KernelTable(kernel, rows, kernel, rows, s, members, _entries(kernel, blocks.n_cols))
+
+
+def given_table(K: Floats, block: Block) -> KernelTable:
+    """The rows of a fit whose kernel matrix is given."""
+    s, members = _weights(block)
+    numbers = np.arange(len(K)) if members is None else members
+    some = Precomputed(K if members is None else K[np.ix_(members, members)])
+    own = np.arange(len(numbers))
+    return KernelTable(some, own, GivenColumns(), numbers, s, members, 4.0)
+
+
+def given_kernel(blocks: Blocks) -> Floats:
+    """K where the rows are those of K: square and symmetric, or an error that says where not."""
+    X = blocks.gather().X
+    K = square_input(X if is_sparse(X) else host(X))
+    # Values in a type are off by some of its roundings, whichever side they were made from.
+    eps = float(np.finfo(working_type(blocks)).eps)
+    return symmetric_part(K, "the kernel", 64.0 * eps * float(np.abs(K).max(initial=0.0)))
+
+
+def landmark_operator(
+    kernel: KernelFunction, blocks: Blocks, count: int, k: int, random: np.random.Generator
+) -> tuple[DataOperator, Numbers]:
+    """RR' of the features of landmarks, with what they leave of K, and the landmarks' numbers.
+
+    For given kernels the rows are those of K; k: columns that are to come of them.
+    """
+    if not k <= count <= blocks.n_rows:
+        raise ValueError(
+            f"landmarks={count} must lie between n_components={k} and the number of rows, "
+            f"n_samples={blocks.n_rows}"
+        )
+    given = isinstance(kernel, Precomputed)
+    n = blocks.n_rows
+    refuse_memory(8.0 * n * count, f"the features of {n} rows for {count} landmarks", "landmarks")
+    numbers = np.arange(0, n, max(1, n // (CANDIDATES * count)))
+    some = blocks.take(numbers)
+    s, kept = _weights(some)
+    numbers = numbers if kept is None else numbers[kept]
+    rows: Any = some.X if is_sparse(some.X) else np.ascontiguousarray(host_keep(some.X))
+    rows = numbers if given else rows if kept is None else rows[kept]
+    if not given:
+        # In an order of their own, the draws do not depend on that of the table, and a row is drawn
+        # as often as its copies are.
+        order = np.argsort(rows @ np.cos(np.arange(1.0, rows.shape[1] + 1.0)), kind="stable")
+        rows, numbers, s = rows[order], numbers[order], None if s is None else s[order]
+    if isinstance(kernel, Precomputed):
+        # A factor of K would tell for certain, and take n³/3.
+        low = eigenpairs(kernel.K, 1, smallest=True, tol=1e-4).values[0]
+        if low < -INDEFINITE * float(np.abs(kernel.K).max(initial=0.0)):
+            _refuse_indefinite(f"for it has the eigenvalue {low:.3g}")
+    elif not kernel.is_psd:
+        _refuse_indefinite("by its formula")
+
+    def columns(some: Numbers) -> Floats:
+        Z = rows[some]
+        return by_ranges(lambda part: kernel.tile(part, Z), rows, len(some))
+
+    chosen = random_pivots(kernel.diagonal(rows), columns, count, random, s)
+    Z = rows[chosen]
+    outside = GivenColumns() if given else kernel
+    features = NystroemFeatures.of(outside, Z, kernel.tile(Z, Z))
+    entries = 4.0 if given else _entries(kernel, blocks.n_cols)
+    made = _of_features(features, kernel if given else None, blocks, entries)
+    return made, np.sort(numbers[chosen])
+
+
+def _of_features(
+    features: NystroemFeatures, given: KernelFunction | None, blocks: Blocks, entries: float
+) -> DataOperator:
+    parts, weights, diagonals = [], [], []
+    for block in blocks:
+        X = block.X if is_sparse(block.X) else host_keep(block.X)
+        parts.append(by_ranges(features.rows, X, features.basis.shape[1]))
+        at = np.arange(block.start, block.start + block.n_rows)
+        diagonals.append(features.kernel.diagonal(X) if given is None else given.diagonal(at))
+        weights.append(np.ones(len(at)) if block.weight is None else host(block.weight))
+    R, own, s = (np.concatenate(side) for side in (parts, diagonals, weights))
+    members = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
+    if members is not None:
+        R, own, s = R[members], own[members], s[members]
+    plain = bool((s == 1.0).all())
+    squares = np.einsum("ij,ij->i", R, R)
+    size = float(own.max(initial=0.0))
+    least = float((own - squares).min(initial=0.0))
+    if least < -INDEFINITE * size:
+        _refuse_indefinite(f"for the landmarks explain more than k(x, x) of a row, by {-least:.3g}")
+    left = float(s @ np.maximum(own - squares, 0.0))
+    left += _feature_rounding(features, size, float(s.sum()), float(s @ squares), entries)
+    exponent = _exponent(size)
+    R = np.ldexp(R, -exponent) if exponent else R
+    mean = np.average(R, axis=0, weights=s)
+    R -= mean
+    measure = None if plain else s
+    if not plain:
+        R *= np.sqrt(s)[:, None]
+    unit = math.ldexp(1.0, -2 * exponent)
+    return DataOperator(
+        FactorProducts(R),
+        LandmarkFeatures(features, mean, exponent),
+        measure,
+        members,
+        R if plain else R * np.sqrt(s)[:, None],
+        exponent,
+        rounding_error(size * unit, len(R) + R.shape[1], measure),
+        left * unit,
+    )
+
+
+def _refuse_indefinite(why: str) -> None:
+    raise ValueError(
+        f"the kernel is not positive semi-definite, {why}, and landmarks have features of such "
+        "kernels alone: leave landmarks out, or take another kernel"
+    )
+
+
+def _feature_rounding(
+    features: NystroemFeatures, size: float, mass: float, trace: float, entries: float
+) -> float:
+    """A bound of what rounding in k(x, Z) changes ΦΦ' by: φ is off by √m ε |basis|."""
+    m = len(features.basis)
+    off = (entries + m) * EPS * size * math.sqrt(m) * float(np.linalg.norm(features.basis, 2))
+    return 2.0 * math.sqrt(trace) * math.sqrt(mass) * off + mass * off * off
+
+
+def _weights(block: Block) -> tuple[Floats | None, Numbers | None]:
+    """Weights above zero, and the numbers of the rows that have them; None for all."""
+    if block.weight is None:
+        return None, None
+    s = np.asarray(host(block.weight), np.float64)
+    if (s > 0.0).all():
+        return s, None
+    members = np.flatnonzero(s > 0.0)
+    return s[members], members
+
+
+def _entries(kernel: KernelFunction, d: int) -> float:
+    """By how many roundings of the largest value a value of the kernel may be off: of a Gaussian
+    64 δ t e⁻ᵗ with the δ = (3 d + 80) U of `geometry.distance`, t e⁻ᵗ < 0.37; of an inner product
+    d, of its p-th power p (d + 2)."""
+    return 4.0 if isinstance(kernel, FunctionOfRows) else 72.0 * (d + 27.0)
+
+
+def _exponent(size: float) -> int:
+    """e with values of this size over 4ᵉ about 1; 0 where that is not needed."""
+    if size == 0.0 or SMALL < size < LARGE:
+        return 0
+    return int(math.frexp(size)[1] // 2)
+
+
+def refuse_memory(need: float, what: str, fewer: str = "") -> None:
+    """MemoryError where so many bytes are not free."""
+    have = free_memory()
+    if need > 0.9 * have:
+        remedy = f"lower {fewer}" if fewer else "give landmarks, for example landmarks=1000"
+        raise MemoryError(
+            f"{what} needs {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free: {remedy}"
+        )
