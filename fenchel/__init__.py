@@ -87,6 +87,7 @@ _ROOMS = {
     # principal components and the spectral family
     "fenchel.models.spectral.pca": ("PCA",),
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
+    "fenchel.models.manifold.isomap": ("Isomap",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
     "fenchel.models.spectral.kernel_pca": ("KernelPCA",),
     # kernel machines

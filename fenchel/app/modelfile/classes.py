@@ -121,6 +121,7 @@ _CENTRED = "fenchel.models.spectral.centred."
 KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
 _outside = of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
+_metric = of_class("NamedMetric", "Haversine", "GivenDistances")
 _points = array_of("i", "m") | finite("m", "d")
 _both = {"first": _kernel, "second": _kernel}
 _planes: dict[str, Check] = {
@@ -172,6 +173,19 @@ VALUES: dict[str, Value] = {
         "fenchel.models.manifold.barycentric",
         {"rows": finite("vertices", "d"), "n_neighbors": count, "reg": finite_number},
     ),
+    "Neighbourhoods": Value(
+        "fenchel.geometry.graph.geodesics",
+        {
+            "points": array_of("i", "vertices") | finite("vertices", "d"),
+            "metric": nothing | _metric,
+            "n_neighbors": nothing | count,
+            "radius": nothing | number,
+        },
+    ),
+    "Geodesics": Value(
+        "fenchel.geometry.graph.geodesics",
+        {"near": of_class("Neighbourhoods"), "lengths": finite("vertices", "m")},
+    ),
     "NamedMetric": Value(_METRIC, {"name": text, "parameters": dictionary}),
     "Haversine": Value(_METRIC, {}),
     "GivenDistances": Value(_METRIC, {}),
@@ -199,7 +213,7 @@ VALUES: dict[str, Value] = {
     "CentredDistances": Value(
         _CENTRED + "distances",
         {
-            "metric": of_class("NamedMetric", "Haversine", "GivenDistances"),
+            "metric": _metric | of_class("Geodesics"),
             "points": _points,
             "share": finite("m"),
             "means": finite("m"),

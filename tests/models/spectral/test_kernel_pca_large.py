@@ -113,10 +113,10 @@ def test_values_that_single_precision_does_not_hold(small_is_large):
 
 
 def test_memory_that_is_not_there(monkeypatch):
-    from fenchel.models.spectral.centred import kernel_operator
+    from fenchel.models.spectral.centred import operators
 
     X = blobs(300, 3)
-    for module in (kernel_operator, mixed):
+    for module in (operators, mixed):
         monkeypatch.setattr(module, "free_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match=r"300 x 300 kernel matrix needs 0\.0 GiB .* landmarks"):
         KernelPCA(2, kernel="rbf").fit(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fenchel.app.modelfile.check import (
     Check,
+    array_of,
     count,
     finite,
     finite_number,
@@ -26,6 +27,16 @@ _map: dict[str, Check] = {
 _needed = ("n_features_in_", "coefficients_", "memory_")
 
 ESTIMATORS: dict[str, Kind] = {
+    "Isomap": Kind(
+        "fenchel.models.manifold.isomap",
+        {
+            **_map,
+            "coefficients_": finite("m", "k"),
+            "memory_": of_class("CentredDistances"),
+            "landmarks_": array_of("i", "m"),
+        },
+        _needed,
+    ),
     "LocallyLinearEmbedding": Kind(
         "fenchel.models.manifold.locally_linear",
         {

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import free_memory
 from fenchel.data.parallel import one_blas_thread, ordered, thread_count
 from fenchel.geometry.search.metric import Metric
 from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
     Centring,
     centred_against,
+    refuse_memory,
     rounding_error,
 )
 from fenchel.models.spectral.eigenfunctions import DataOperator
@@ -70,7 +70,10 @@ class CentredDistances:
     squared: bool = False
 
     def extend(self, X: Any) -> Floats:
-        D = self.metric.tile(X, self.points)
+        return self.centred(self.metric.tile(X, self.points))
+
+    def centred(self, D: Floats) -> Floats:
+        """P of rows by their distances to the points."""
         if (D < 0.0).any():
             i, j = (int(at[0]) for at in np.nonzero(D < 0.0))
             raise ValueError(f"row {i} has the negative distance {D[i, j]:.6g} to point {j}")
@@ -83,9 +86,16 @@ class CentredDistances:
 def squares(D: Floats, exponent: int, squared: bool) -> Floats:
     """d² / 4ᵉ, as a copy."""
     if squared:
-        return np.ldexp(D, -2 * exponent)
-    D = np.ldexp(D, -exponent)
+        return _over(D, 2 * exponent)
+    D = _over(D, exponent)
     return np.square(D, out=D)
+
+
+def _over(D: Floats, exponent: int) -> Floats:
+    """D / 2ᵉ: a product where the power is a float, which takes a tenth of the time of ldexp."""
+    if abs(exponent) > 1000:
+        return np.ldexp(D, -exponent)
+    return D * math.ldexp(1.0, -exponent)
 
 
 def scaled_operator(
@@ -105,13 +115,22 @@ def scaled_operator(
     top = float(D.max(initial=0.0))
     size = math.frexp(top)[1]
     exponent = -(-size // 2) if squared else size
-    B = squares(D, exponent, squared)
-    centring = Centring.of(len(B), s)
-    means = B @ centring.share
+    n = len(D)
+    centring = Centring.of(n, s)
+    B, means = np.empty((n, n)), np.empty(n)
+
+    def fill(lo: int) -> float:
+        with one_blas_thread():
+            part = squares(D[lo : lo + RANGE], exponent, squared)
+            means[lo : lo + RANGE] = part @ centring.share
+            np.multiply(part, -0.5, out=B[lo : lo + RANGE])
+            return float(part.max(initial=0.0))
+
+    with one_blas_thread():
+        largest = max(ordered(fill, range(0, n, RANGE), thread_count()), default=0.0)
     grand = float(centring.share @ means)
     memory = CentredDistances(metric, points, centring.share, means, grand, s, exponent, squared)
-    B *= -0.5
-    error = rounding_error(float(-B.min(initial=0.0)), len(B), s, entries)
+    error = rounding_error(0.5 * largest, n, s, entries)
     A = CentredSymmetric(DenseSymmetric(B), centring)
     return DataOperator(A, memory, s, members, exponent=exponent, error=error)
 
@@ -119,12 +138,11 @@ def scaled_operator(
 def distance_matrix(metric: Metric, rows: Any, points: Any) -> Floats:
     """d(xᵢ, xⱼ) by ranges of rows on every thread."""
     n, m = int(rows.shape[0]), int(points.shape[0])
-    need, have = 16.0 * n * m, free_memory()
-    if need > 0.9 * have:
-        raise MemoryError(
-            f"the {n} x {m} distances and their squares need {need / 2**30:.1f} GiB and "
-            f"{have / 2**30:.1f} GiB are free: set n_landmarks, or take metric='euclidean'"
-        )
+    refuse_memory(
+        16.0 * n * m,
+        f"the {n} x {m} distances, with their squares,",
+        "set n_landmarks, or take metric='euclidean'",
+    )
     D = np.empty((n, m))
 
     def fill(lo: int) -> None:

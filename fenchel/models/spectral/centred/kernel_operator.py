@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.kernel_design import gram_matrix
 from fenchel.geometry.kernel import KernelFunction, Precomputed
 from fenchel.geometry.named_kernel import FunctionOfRows, GivenColumns
@@ -32,6 +32,7 @@ from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
     Centring,
     FactorProducts,
+    refuse_memory,
     rounding_error,
 )
 from fenchel.models.spectral.eigenfunctions import DataOperator
@@ -118,7 +119,8 @@ class KernelTable:
 
     def _matrix(self) -> Floats:
         """K as an array of its own."""
-        refuse_memory(8.0 * self.n * self.n, f"the {self.n} x {self.n} kernel matrix")
+        what, remedy = f"the {self.n} x {self.n} kernel matrix", "give landmarks, such as 1000"
+        refuse_memory(8.0 * self.n * self.n, what, remedy)
         if isinstance(self.kernel, Precomputed):
             return self.kernel.tile(self.rows, self.rows)
         return gram_matrix(self.kernel, self.rows)
@@ -165,7 +167,8 @@ def landmark_operator(
         )
     given = isinstance(kernel, Precomputed)
     n = blocks.n_rows
-    refuse_memory(8.0 * n * count, f"the features of {n} rows for {count} landmarks", "landmarks")
+    what = f"the features of {n} rows for {count} landmarks"
+    refuse_memory(8.0 * n * count, what, "lower landmarks")
     numbers = np.arange(0, n, max(1, n // (CANDIDATES * count)))
     some = blocks.take(numbers)
     s, kept = _weights(some)
@@ -279,13 +282,3 @@ def _exponent(size: float) -> int:
     if size == 0.0 or SMALL < size < LARGE:
         return 0
     return int(math.frexp(size)[1] // 2)
-
-
-def refuse_memory(need: float, what: str, fewer: str = "") -> None:
-    """MemoryError where so many bytes are not free."""
-    have = free_memory()
-    if need > 0.9 * have:
-        remedy = f"lower {fewer}" if fewer else "give landmarks, for example landmarks=1000"
-        raise MemoryError(
-            f"{what} needs {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free: {remedy}"
-        )

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fenchel.data.blocks import free_memory
 from fenchel.data.parallel import one_blas_thread, ordered, thread_count
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, projected_pairs
 from fenchel.solve.eigen.residual import EPS, SymmetricOperator, lengths, orthonormal
@@ -70,6 +71,15 @@ def rounding_error(size: float, n: int, s: Floats | None, entries: float = 4.0) 
     """
     mass = float(n) if s is None else float(s.sum())
     return (2.0 * n + entries) * EPS * mass * size
+
+
+def refuse_memory(need: float, what: str, remedy: str) -> None:
+    """MemoryError where so many bytes are not free; a tenth is left to everything else."""
+    have = free_memory()
+    if need > 0.9 * have:
+        raise MemoryError(
+            f"{what} needs {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free: {remedy}"
+        )
 
 
 def centred_against(
