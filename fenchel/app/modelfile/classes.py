@@ -123,6 +123,13 @@ _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
 _outside = of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
 _metric = of_class("NamedMetric", "Haversine", "GivenDistances")
 _points = array_of("i", "m") | finite("m", "d")
+_centring: dict[str, Check] = {
+    "share": finite("m"),
+    "means": finite("m"),
+    "grand": finite_number,
+    "weight": nothing | finite("m"),
+    "exponent": whole,
+}
 _both = {"first": _kernel, "second": _kernel}
 _planes: dict[str, Check] = {
     "W": finite("k", "d"),
@@ -195,16 +202,15 @@ VALUES: dict[str, Value] = {
         {
             "kernel": _outside,
             "points": _points,
-            "share": finite("m"),
-            "means": finite("m"),
-            "grand": finite_number,
-            "weight": nothing | finite("m"),
-            "exponent": whole,
+            **_centring,
         },
     ),
     "NystroemFeatures": Value(
         "fenchel.geometry.nystroem",
         {"kernel": _outside, "points": _points, "basis": finite("m", "rank")},
+    ),
+    "LinearFeatures": Value(
+        _CENTRED + "kernels", {"shift": of_class("ShiftedRows"), "points": finite("rows", "d")}
     ),
     "LandmarkFeatures": Value(
         _CENTRED + "kernels",
@@ -215,11 +221,7 @@ VALUES: dict[str, Value] = {
         {
             "metric": _metric | of_class("Geodesics"),
             "points": _points,
-            "share": finite("m"),
-            "means": finite("m"),
-            "grand": finite_number,
-            "weight": nothing | finite("m"),
-            "exponent": whole,
+            **_centring,
             "squared": flag,
         },
     ),

@@ -15,6 +15,7 @@ Isomap, MDS, eigenmaps and spectral clustering, NIPS 16 (2003).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -36,7 +37,7 @@ SIDE = 256  # of the squares of a matrix that are made symmetric at once: half a
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Neighbourhoods:
     """Vertices, and who is a neighbour of whom: the n_neighbors nearest, or all within the radius.
 
@@ -48,14 +49,11 @@ class Neighbourhoods:
     metric: Metric | None
     n_neighbors: int | None
     radius: float | None
-    _searches: list[Search] = field(default_factory=list, init=False, repr=False)
 
-    @property
+    @cached_property
     def search(self) -> Search:
-        """Of all vertices, made once."""
-        if not self._searches:
-            self._searches.append(self.search_among(np.arange(len(self.points))))
-        return self._searches[0]
+        """Of all vertices."""
+        return self.search_among(np.arange(len(self.points)))
 
     def search_among(self, some: Integers) -> Search:
         """Of the vertices with these numbers."""

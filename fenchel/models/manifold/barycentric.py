@@ -15,6 +15,7 @@ section 3.2 and appendix A.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,21 +79,18 @@ def _solved(points: NDArray[Any], near: NDArray[Any], reg: float, start: int) ->
     return np.asarray(w / w.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BarycentricMemory:
     """Vertices, among which a new point has weights."""
 
     rows: NDArray[Any] = field(repr=False)
     n_neighbors: int
     reg: float
-    _search: list[EuclideanSearch] = field(default_factory=list, init=False, repr=False)
 
-    @property
+    @cached_property
     def search(self) -> EuclideanSearch:
         """Of the vertices, whose tree is made once."""
-        if not self._search:
-            self._search.append(EuclideanSearch(self.rows))
-        return self._search[0]
+        return EuclideanSearch(self.rows)
 
     def extend(self, X: Any) -> csr_array:
         """The weights of each row: a sparse (m, n)."""

@@ -10,23 +10,22 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.search.metric import METRICS, GivenDistances, is_euclidean, metric_of
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.namespace import fit_method
 from fenchel.models.spectral.centred.distances import (
-    ShiftedRows,
     checked_distances,
     distance_matrix,
+    factored_rows,
     scaled_operator,
     square_input,
 )
 from fenchel.models.spectral.centred.landmarks import landmark_rows, refuse_landmarks
 from fenchel.models.spectral.centred.negative import smallest_eigenvalue
-from fenchel.models.spectral.centred.operators import FactorProducts, factor_pairs
+from fenchel.models.spectral.centred.operators import factor_pairs
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
-from fenchel.models.spectral.principal_axes import centred_rows
 from fenchel.models.spectral.rows_out import working_type
 from fenchel.solve.eigen.leading import eigenpairs
 
@@ -171,7 +170,7 @@ class ClassicalMDS(SpectralMap):
         elif members is not None and s is not None:
             s = s[members]
         if metric is None:
-            return _of_rows(Block(0, some, None, s), members)
+            return factored_rows(Block(0, some, None, s), members)
         if isinstance(metric, GivenDistances):
             points = np.arange(n) if members is None else members
             D, squared = D if members is None else D[np.ix_(members, members)], self.squared
@@ -198,15 +197,6 @@ class ClassicalMDS(SpectralMap):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _of_rows(block: Block, members: Numbers | None) -> DataOperator:
-    """Inner products of the rows minus their mean."""
-    weighted, mean, exponent = centred_rows(InMemory(block))
-    s = None if block.weight is None else np.asarray(block.weight, np.float64)
-    factor = weighted if s is None else weighted * np.sqrt(s)[:, None]
-    memory = ShiftedRows(mean, exponent)
-    return DataOperator(FactorProducts(weighted), memory, s, members, factor, exponent)
 
 
 def _dense(rows: Any) -> NDArray[Any]:

@@ -279,14 +279,8 @@ class KernelPCA(SpectralMap):
         return self.memory_.points
 
     def _kernel(self, blocks: Blocks) -> KernelFunction:
-        kernel = named_kernel(
-            self.kernel,
-            blocks,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            parameters=self.kernel_params,
-        )
+        asked: dict[str, Any] = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        kernel = named_kernel(self.kernel, blocks, parameters=self.kernel_params, **asked)
         fault = bandwidth_fault(kernel, blocks)
         if fault is not None:
             warn_outside(fault, UserWarning)
@@ -307,9 +301,7 @@ class KernelPCA(SpectralMap):
         """Of K itself, whatever a fit takes in its place."""
         own = self.memory_.kernel
         table = self._table(blocks) if self._given else kernel_table(own, blocks)
-        if table.tiles_pay(int(self.coefficients_.shape[1])):
-            return table.continued(table.tiled())
-        return table.held()
+        return table.operator(int(self.coefficients_.shape[1]))
 
     def _decomposed(self, table: KernelTable, dtype: Any) -> tuple[DataOperator, Eigenpairs]:
         n = table.n
@@ -318,6 +310,11 @@ class KernelPCA(SpectralMap):
                 f"directions are found of at least 2 rows with weight, got n_samples={n}: add rows"
             )
         k = n if self.n_components is None else min(int(self.n_components), n)
+        if table.linear:
+            made = table.factored()
+            k = min(k, *table.rows.shape) if self.n_components is None else k
+            own = self.eigen_solver == "auto" and not self.tol
+            return made, factor_pairs(made.A, k) if own else self._pairs(made.A, k)
         iterates = self.eigen_solver in ("auto", "arpack")
         if iterates and table.tiles_pay(k):
             gram = table.tiled()
@@ -347,8 +344,8 @@ class KernelPCA(SpectralMap):
         k, random = self.n_components, np.random.default_rng(seed)
         made, self.landmarks_ = landmark_operator(kernel, blocks, count, k or 1, random)
         self.nystroem_error_ = math.ldexp(made.left, 2 * made.exponent)
-        rank = int(made.A.R.shape[1])
-        return made, factor_pairs(made.A, rank if k is None else min(int(k), rank))
+        n, rank = made.A.R.shape
+        return made, factor_pairs(made.A, max(rank, 1) if k is None else min(int(k), n))
 
     def _learn(self, made: DataOperator, dtype: Any) -> None:
         """The ridge regression of rows on their coordinates."""

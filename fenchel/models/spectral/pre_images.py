@@ -29,7 +29,11 @@ from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.kernel import Gaussian, KernelFunction, Linear
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.models.kernel.ridge import KernelRidge
-from fenchel.models.spectral.centred.kernels import CentredKernel, LandmarkFeatures
+from fenchel.models.spectral.centred.kernels import (
+    CentredKernel,
+    LandmarkFeatures,
+    LinearFeatures,
+)
 
 Floats = NDArray[np.float64]
 STEPS = 500
@@ -57,7 +61,7 @@ class PreImages:
     ridge regression; unit: of the coordinates, in those of projections.
     """
 
-    memory: CentredKernel | LandmarkFeatures
+    memory: CentredKernel | LinearFeatures | LandmarkFeatures
     directions: Floats = field(repr=False)
     Z: Floats = field(repr=False)
     dual: Floats = field(repr=False)
@@ -70,8 +74,10 @@ class PreImages:
     def nearest(self, X: Floats) -> Floats:
         """Points with features nearer to those of the coordinates, for Gaussian and linear kernels:
         from the better of the ridge pre-image and the row of the nearest coordinates."""
-        kernel = self.memory.kernel
-        points, gammas = self.memory.expansion(self.directions, X * self.unit)
+        memory, kernel = self.memory, self.memory.kernel
+        if isinstance(memory, LinearFeatures):
+            return memory.pre_images(self.directions, X * self.unit)
+        points, gammas = memory.expansion(self.directions, X * self.unit)
         if not isinstance(kernel, Gaussian):
             return np.asarray(gammas @ points)
         points = rows_in_order(points).astype(np.float64, copy=False)

@@ -72,6 +72,27 @@ def test_residuals_bound_those_of_the_kernel_itself(cloud, d, weighted, small_is
         assert off[known].max(initial=0.0) <= 1e-6 * 1.001 * largest
 
 
+@pytest.mark.parametrize("shape", [(300, 5), (30, 90), (700, 300)])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_the_linear_kernel_keeps_its_digits_far_away(shape, shift):
+    X = np.round(blobs(*shape), 4) + shift
+    s = 1.0 + np.arange(shape[0]) % 3
+    model = KernelPCA(4).fit(X, sample_weight=s)
+    exact = (X - LONG(shift)).astype(LONG)
+    p = s.astype(LONG) / s.sum()
+    R = np.sqrt(s.astype(LONG))[:, None] * (exact - p @ exact)
+    U = model.eigenvectors_.astype(LONG)
+    off = R @ (R.T @ U) - U * model.eigenvalues_.astype(LONG)
+    assert (np.sqrt((off * off).sum(axis=0)) <= model.residuals_).all()
+    assert model.certificate_.closed(1e-9)
+    plain = fenchel.PCA(4).fit(X, sample_weight=s)
+    assert up_to_signs(model.embedding_, plain.transform(X)) < 1e-6
+    assert_allclose(model.transform(X), model.embedding_, atol=1e-8)
+    every = KernelPCA().fit(X, sample_weight=s)
+    assert every.embedding_.shape[1] == min(shape[0] - 1, shape[1])
+    assert fenchel.certify(model, X, sample_weight=s).closed(1e-9)
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "laplacian", "cosine"])
 def test_many_rows_are_the_definition(kernel, small_is_large):
     X = blobs(260, 5)
@@ -168,6 +189,21 @@ def test_landmarks_that_span_all_rows_leave_nothing():
     line = KernelPCA(kernel="linear", landmarks=20).fit(X)  # three rows explain all
     assert len(line.landmarks_) == 3 and line.embedding_.shape == (40, 3)
     assert up_to_signs(line.embedding_, KernelPCA(3).fit(X).embedding_) < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:n_components=2 columns are asked")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_landmarks_of_rows_without_extent(kernel):
+    for X in (np.zeros((9, 2)), np.ones((9, 2))):
+        model = KernelPCA(kernel=kernel, landmarks=4).fit(X)
+        assert model.embedding_.shape == (9, 0) and model.transform(X).shape == (9, 0)
+        two = KernelPCA(2, kernel=kernel, landmarks=4).fit(X)
+        assert_array_equal(two.embedding_, np.zeros((9, 2)))
+        assert_array_equal(two.transform(X + 1.0), np.zeros((9, 2)))
+    line = np.outer(np.arange(9.0), [1.0, 2.0])
+    two = KernelPCA(2, landmarks=4).fit(line)
+    assert_array_equal(two.embedding_[:, 1], 0.0)
+    assert_allclose(two.transform(line), two.embedding_, atol=1e-12)
 
 
 def test_landmarks_by_seed_and_of_given_kernels():

@@ -69,7 +69,7 @@ ESTIMATORS: dict[str, Kind] = {
         "fenchel.models.spectral.kernel_pca",
         {
             **_map,
-            "memory_": of_class("CentredKernel", "LandmarkFeatures"),
+            "memory_": of_class("CentredKernel", "LinearFeatures", "LandmarkFeatures"),
             "eigenvectors_": finite("n", "values"),
             "smallest_eigenvalue_": finite_number,
             "gamma_": finite_number,

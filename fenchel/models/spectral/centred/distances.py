@@ -20,16 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
+from fenchel.data.blocks import Block, InMemory
 from fenchel.data.parallel import one_blas_thread, ordered, thread_count
 from fenchel.geometry.search.metric import Metric
 from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
     Centring,
+    FactorProducts,
     centred_against,
     refuse_memory,
     rounding_error,
 )
 from fenchel.models.spectral.eigenfunctions import DataOperator
+from fenchel.models.spectral.principal_axes import centred_rows
 from fenchel.solve.eigen.products import DenseSymmetric
 
 Floats = NDArray[np.float64]
@@ -81,6 +84,16 @@ class CentredDistances:
         P = centred_against(B, self.share, self.means, self.grand, self.weight)
         P *= -0.5
         return P
+
+
+def factored_rows(block: Block, members: NDArray[np.int64] | None = None) -> DataOperator:
+    """Inner products of rows minus their mean, by these rows themselves."""
+    R, mean, exponent = centred_rows(InMemory(block))
+    s = None if block.weight is None else np.asarray(block.weight, np.float64)
+    factor = R if s is None else R * np.sqrt(s)[:, None]
+    memory = ShiftedRows(mean, exponent)
+    A = FactorProducts(R)
+    return DataOperator(A, memory, s, members, factor, exponent, A.rounding)
 
 
 def squares(D: Floats, exponent: int, squared: bool) -> Floats:

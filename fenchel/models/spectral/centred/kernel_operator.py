@@ -1,5 +1,7 @@
-"""The operator of a centred kernel on the rows of a fit: held, by tiles, or of landmarks' features.
+"""The operator of a centred kernel on the rows of a fit: by its factor, held, by tiles, or of
+landmarks' features.
 
+    factored   RR' of a linear kernel, R the rows minus their mean
     held       √S K̃ √S in float64; 8 n² bytes
     tiled      by products in float64 whose tiles are made anew (`gram`)
     landmarks  RR', the rows of R = √S (φ - m) those of Nyström's features; 8 n m bytes
@@ -12,7 +14,7 @@ kernel PCA by Nyström sampling, AISTATS (2020).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,22 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.kernel_design import gram_matrix
-from fenchel.geometry.kernel import KernelFunction, Precomputed
+from fenchel.geometry.kernel import KernelFunction, Linear, Precomputed
 from fenchel.geometry.named_kernel import FunctionOfRows, GivenColumns
 from fenchel.geometry.nystroem import INDEFINITE, NystroemFeatures, random_pivots
 from fenchel.models.base import host_keep
-from fenchel.models.spectral.centred.distances import square_input, symmetric_part
+from fenchel.models.spectral.centred.distances import (
+    factored_rows,
+    square_input,
+    symmetric_part,
+)
 from fenchel.models.spectral.centred.gram import TiledGram, tiles_pay
-from fenchel.models.spectral.centred.kernels import CentredKernel, LandmarkFeatures, by_ranges
+from fenchel.models.spectral.centred.kernels import (
+    CentredKernel,
+    LandmarkFeatures,
+    LinearFeatures,
+    by_ranges,
+)
 from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
     Centring,
@@ -38,7 +49,7 @@ from fenchel.models.spectral.centred.operators import (
 from fenchel.models.spectral.eigenfunctions import DataOperator
 from fenchel.models.spectral.rows_out import working_type
 from fenchel.solve.eigen.leading import eigenpairs
-from fenchel.solve.eigen.residual import EPS
+from fenchel.solve.eigen.residual import EPS, lengths
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -95,6 +106,23 @@ class KernelTable:
             K *= centring.root
         error = rounding_error(math.ldexp(size, -2 * exponent), self.n, s, self.entries)
         return DataOperator(K, memory, s, self.members, exponent=exponent, error=error)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the rows, minus their mean, are features of the kernel."""
+        return isinstance(self.kernel, Linear) and not is_sparse(self.rows)
+
+    def factored(self) -> DataOperator:
+        """Of a linear kernel, whose matrix is not made: far from the origin it has no digits left
+        for what centring leaves."""
+        made = factored_rows(Block(0, self.rows, None, self.s), self.members)
+        return replace(made, memory=LinearFeatures(made.memory, self.points))
+
+    def operator(self, k: int) -> DataOperator:
+        """A for k eigenpairs, by what holds the least."""
+        if self.linear:
+            return self.factored()
+        return self.continued(self.tiled()) if self.tiles_pay(k) else self.held()
 
     def tiles_pay(self, k: int) -> bool:
         """Whether k eigenpairs are found without K in float64."""
@@ -190,7 +218,8 @@ def landmark_operator(
 
     def columns(some: Numbers) -> Floats:
         Z = rows[some]
-        return by_ranges(lambda part: kernel.tile(part, Z), rows, len(some))
+        out = np.empty((int(rows.shape[0]), len(some)))
+        return by_ranges(lambda part: kernel.tile(part, Z), rows, out)
 
     chosen = random_pivots(kernel.diagonal(rows), columns, count, random, s)
     Z = rows[chosen]
@@ -204,14 +233,16 @@ def landmark_operator(
 def _of_features(
     features: NystroemFeatures, given: KernelFunction | None, blocks: Blocks, entries: float
 ) -> DataOperator:
-    parts, weights, diagonals = [], [], []
+    n = blocks.n_rows
+    R, own, s = np.empty((n, features.basis.shape[1])), np.empty(n), np.ones(n)
     for block in blocks:
         X = block.X if is_sparse(block.X) else host_keep(block.X)
-        parts.append(by_ranges(features.rows, X, features.basis.shape[1]))
-        at = np.arange(block.start, block.start + block.n_rows)
-        diagonals.append(features.kernel.diagonal(X) if given is None else given.diagonal(at))
-        weights.append(np.ones(len(at)) if block.weight is None else host(block.weight))
-    R, own, s = (np.concatenate(side) for side in (parts, diagonals, weights))
+        at = slice(block.start, block.start + block.n_rows)
+        by_ranges(features.rows, X, R[at])
+        numbers = np.arange(at.start, at.stop)
+        own[at] = features.kernel.diagonal(X) if given is None else given.diagonal(numbers)
+        if block.weight is not None:
+            s[at] = host(block.weight)
     members = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
     if members is not None:
         R, own, s = R[members], own[members], s[members]
@@ -225,21 +256,21 @@ def _of_features(
     left += _feature_rounding(features, size, float(s.sum()), float(s @ squares), entries)
     exponent = _exponent(size)
     R = np.ldexp(R, -exponent) if exponent else R
-    mean = np.average(R, axis=0, weights=s)
+    mean = s @ R / s.sum()
     R -= mean
     measure = None if plain else s
     if not plain:
         R *= np.sqrt(s)[:, None]
-    unit = math.ldexp(1.0, -2 * exponent)
+    A = FactorProducts(R)
     return DataOperator(
-        FactorProducts(R),
+        A,
         LandmarkFeatures(features, mean, exponent),
         measure,
         members,
         R if plain else R * np.sqrt(s)[:, None],
         exponent,
-        rounding_error(size * unit, len(R) + R.shape[1], measure),
-        left * unit,
+        A.rounding,
+        math.ldexp(left, -2 * exponent),
     )
 
 
@@ -255,7 +286,9 @@ def _feature_rounding(
 ) -> float:
     """A bound of what rounding in k(x, Z) changes ΦΦ' by: φ is off by √m ε |basis|."""
     m = len(features.basis)
-    off = (entries + m) * EPS * size * math.sqrt(m) * float(np.linalg.norm(features.basis, 2))
+    # The columns of the basis are orthogonal: its norm is the length of the longest.
+    longest = float(lengths(features.basis).max(initial=0.0))
+    off = (entries + m) * EPS * size * math.sqrt(m) * longest
     return 2.0 * math.sqrt(trace) * math.sqrt(mass) * off + mass * off * off
 
 

@@ -1,4 +1,4 @@
-"""What continues the eigenfunctions of a centred kernel: all rows of the fit, or landmarks.
+"""What continues the eigenfunctions of a centred kernel: rows of the fit, features, landmarks.
 
     P(x, xⱼ) = (k(x, xⱼ) - m(x) - m(xⱼ) + μ) sⱼ
     m(x) = Σᵢ pᵢ k(x, xᵢ),   μ = Σᵢ pᵢ m(xᵢ),   p = s / Σ s
@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.parallel import one_blas_thread, ordered, thread_count
-from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.kernel import KernelFunction, Linear
 from fenchel.geometry.nystroem import NystroemFeatures
+from fenchel.models.spectral.centred.distances import ShiftedRows
 from fenchel.models.spectral.centred.operators import centred_against
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,26 @@ class CentredKernel:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class LinearFeatures:
+    """r(x) = (x - m) / 2ᵉ; points: the rows of the fit, which no new row needs."""
+
+    shift: ShiftedRows | Any
+    points: Any = field(repr=False)
+
+    @property
+    def kernel(self) -> KernelFunction:
+        return Linear()
+
+    def extend(self, X: Any) -> Floats:
+        return self.shift.extend(X)
+
+    def pre_images(self, coefficients: Floats, Z: Floats) -> Floats:
+        """The rows with these coordinates: m + Σ zⱼvⱼ."""
+        return np.asarray(self.shift.mean + Z @ np.ldexp(coefficients, -self.shift.exponent).T)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class LandmarkFeatures:
     """r(x) = (φ(x) - m) / 2ᵉ of Nyström's features, whose inner products are P."""
 
@@ -89,10 +110,10 @@ class LandmarkFeatures:
         return self.points, found @ self.features.basis.T
 
 
-def by_ranges(of: Callable[[Any], Floats], X: Any, width: int) -> Floats:
-    """of(rows), so many numbers for each row of X, by ranges of rows on every thread."""
+def by_ranges(of: Callable[[Any], Floats], X: Any, out: Floats) -> Floats:
+    """of(rows), as many numbers for each row of X as `out` has columns, by ranges of rows on every
+    thread."""
     n = int(X.shape[0])
-    out = np.empty((n, width))
 
     def fill(lo: int) -> None:
         with one_blas_thread():

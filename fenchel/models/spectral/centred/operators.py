@@ -30,8 +30,8 @@ from fenchel.solve.eigen.residual import EPS, SymmetricOperator, lengths, orthon
 Floats = NDArray[np.float64]
 # Rows of a range: 4096 x 50 are 1.6 MB, what a core's second cache holds.
 RANGE = 4096
-# Rows up to which LAPACK has RR' itself, and columns up to which R'R pays for any k: it takes n d²
-# products and d³, where Krylov steps take some 300 n d.
+# Rows up to which LAPACK has RR' itself, and columns up to which R'R is made for any k: it takes
+# n d² products and d³, where Krylov steps take some 300 n d.
 SMALL, NARROW = 500, 256
 
 
@@ -121,6 +121,14 @@ class FactorProducts:
     def shape(self) -> tuple[int, int]:
         return len(self.R), len(self.R)
 
+    @property
+    def rounding(self) -> float:
+        """A bound of what rounding changes RR' by: sums over the columns, over the rows of a range,
+        and over ranges, of products that add up to |R|² at most, in Frobenius' norm."""
+        n, d = self.R.shape
+        terms = 2.0 * d + min(n, RANGE) + n / RANGE + 16.0
+        return terms * EPS * float(np.einsum("ij,ij->", self.R, self.R))
+
     def __matmul__(self, V: Floats) -> Floats:
         R, n = self.R, len(self.R)
         out = np.empty((n, V.shape[1]))
@@ -133,6 +141,31 @@ class FactorProducts:
             for _ in ordered(back, range(0, n, RANGE), thread_count()):
                 pass
         return out
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class InnerProducts:
+    """R'R by its products, each of one pass over R."""
+
+    R: Floats = field(repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        d = int(self.R.shape[1])
+        return d, d
+
+    def __matmul__(self, W: Floats) -> Floats:
+        R, total = self.R, np.zeros(W.shape)
+
+        def part(lo: int) -> Floats:
+            rows = R[lo : lo + RANGE]
+            return np.asarray(rows.T @ (rows @ W))
+
+        with one_blas_thread():
+            for some in ordered(part, range(0, len(R), RANGE), thread_count()):
+                total += some
+        return total
 
 
 def _inner(R: Floats, V: Floats) -> Floats:
@@ -149,15 +182,19 @@ def _inner(R: Floats, V: Floats) -> Floats:
 
 
 def factor_pairs(A: FactorProducts, k: int) -> Eigenpairs:
-    """The k largest eigenpairs of RR': from those of R'R where R is narrow, else by products.
+    """The k largest eigenpairs of RR': from those of R'R where R is tall, by products with it
+    unless it is narrow.
 
     R w / |R w| of the eigenvectors w, made orthonormal, span the subspace; the projection of RR' on
     it gives the pairs and their residuals.
     """
     n, d = A.R.shape
-    if n <= SMALL or min(d, n) < k or (d > NARROW and 10 * k < d):
+    if n <= SMALL or d < k or n < d:
         return eigenpairs(A, k)
-    W = linalg.eigh(_inner(A.R, A.R), check_finite=False)[1][:, ::-1][:, :k]
+    if d <= NARROW or 10 * k >= d:
+        W = linalg.eigh(_inner(A.R, A.R), check_finite=False)[1][:, ::-1][:, :k]
+    else:
+        W = eigenpairs(InnerProducts(A.R), k).vectors
     U = A.R @ W
     size = lengths(U)
     return projected_pairs(A, orthonormal(U / np.where(size > 0.0, size, 1.0)))
