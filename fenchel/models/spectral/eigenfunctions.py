@@ -11,6 +11,7 @@ On the rows of the fit P f = λ f, so with μ = λ the formula gives back f ther
     method                  A                            P(x, xⱼ)                  m     c     μ
     kernel PCA              J K J                        k̃(x, xⱼ)                  1     √λ    λ
     the same, weights s     √s K̃ √s                      k̃(x, xⱼ) sⱼ               s     √λ    λ
+    the same, sphered       √s K̃ √s                      k̃(x, xⱼ) sⱼ               s     1     λ
     classical MDS, Isomap   -J D² J / 2                  centred -d²(x, xⱼ)/2      1     √λ    λ
     Laplacian eigenmaps     D^{-1/2} W D^{-1/2}          w(x, xⱼ) / Σⱼ w(x, xⱼ)    d     1     λ
     locally linear          -(I - W)'(I - W)             weights of x              1     any   1
