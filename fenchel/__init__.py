@@ -92,7 +92,9 @@ _ROOMS = {
     "fenchel.models.spectral.pca": ("PCA",),
     "fenchel.models.manifold.locally_linear": ("LocallyLinearEmbedding",),
     "fenchel.models.manifold.spectral_embedding": ("SpectralEmbedding",),
+    "fenchel.models.manifold.isomap": ("Isomap",),
     "fenchel.models.spectral.classical_mds": ("ClassicalMDS",),
+    "fenchel.models.spectral.kernel_pca": ("KernelPCA",),
     # kernel machines
     "fenchel.models.kernel.ridge": ("KernelRidge",),
     # string kernels

@@ -48,3 +48,26 @@ def trustworthiness(X, Z, k):
         for j in np.argsort(near, kind="stable")[1 : k + 1]:
             total += max(rank[j] - k, 0)
     return 1.0 - 2.0 * total / (n * k * (2 * n - 3 * k - 1))
+
+
+def kernel_components(K, s=None):
+    """Eigenvalues, the largest first, and unit eigenvectors of √s J K J' √s, by LAPACK."""
+    s = np.ones(len(K)) if s is None else np.asarray(s, np.float64)
+    A = np.sqrt(np.outer(s, s)) * doubly_centred(K, s / s.sum())
+    values, U = np.linalg.eigh(A)
+    return values[::-1], U[:, ::-1]
+
+
+def kernel_coordinates(K, K_new, k, s=None, sphered=False):
+    """Coordinates of new rows by the definition: the kernel of features minus their weighted mean,
+    summed with √s u/√λ (or √s u/λ) over the rows of the fit, row by row."""
+    s = np.ones(len(K)) if s is None else np.asarray(s, np.float64)
+    p = s / s.sum()
+    values, U = kernel_components(K, s)
+    out = np.zeros((len(K_new), k))
+    for i, row in enumerate(K_new):
+        centred = row - row @ p - K @ p + p @ K @ p
+        for j in range(k):
+            factor = values[j] if sphered else np.sqrt(values[j])
+            out[i, j] = (centred * np.sqrt(s) * U[:, j]).sum() / factor
+    return out

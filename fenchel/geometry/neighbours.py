@@ -9,6 +9,7 @@ expected time, ACM Trans. Math. Software 3 (1977).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,12 @@ MORE = 8
 NEAR = 1e-12
 
 
-def nearest(X: Array, Q: Array, k: int) -> tuple[NDArray[np.int64], Floats]:
+def nearest(
+    X: Array, Q: Array, k: int, tree: Callable[[], Any] | None = None
+) -> tuple[NDArray[np.int64], Floats]:
     """The k rows of X nearest to each row of Q: numbers (n, k) and squared distances (n, k).
+
+    tree: gives that of X, as `tree_of` makes it; None: it is made anew where it pays.
 
     Examples
     --------
@@ -45,7 +50,7 @@ def nearest(X: Array, Q: Array, k: int) -> tuple[NDArray[np.int64], Floats]:
     every = Nearest(k)
     m, d = X.shape
     if tree_pays(m, d, k) and d == Q.shape[1]:
-        return _by_tree(rows_in_order(X), rows_in_order(Q), k)
+        return _by_tree(rows_in_order(X), rows_in_order(Q), k, tree)
     return fold_pairs(Q, X, every)
 
 
@@ -54,17 +59,24 @@ def tree_pays(m: int, d: int, k: int) -> bool:
     return m >= max(FEWEST, 8 * (k + MORE)) and m >= 4**d
 
 
-def _by_tree(X: NDArray[Any], Q: NDArray[Any], k: int) -> tuple[NDArray[np.int64], Floats]:
+def tree_of(X: NDArray[Any]) -> Any:
+    """The tree of points in C order."""
     from scipy.spatial import KDTree
 
+    # Splitting at the middle of a box and not at the median builds faster, and many equal
+    # coordinates do no harm.
+    return KDTree(X, balanced_tree=False)
+
+
+def _by_tree(
+    X: NDArray[Any], Q: NDArray[Any], k: int, tree: Callable[[], Any] | None
+) -> tuple[NDArray[np.int64], Floats]:
     from fenchel.geometry.compiled import nearest_among
 
     if not all(largest_entry(rows) < 1e140 for rows in (X, Q)):
         return fold_pairs(Q, X, Nearest(k))  # which says where squares overflow
-    # Splitting at the middle of a box and not at the median builds faster, and many equal
-    # coordinates do no harm.
-    tree = KDTree(X, balanced_tree=False)
-    distances, candidates = tree.query(Q, k + MORE, workers=thread_count())
+    made = tree_of(X) if tree is None else tree()
+    distances, candidates = made.query(Q, k + MORE, workers=thread_count())
     squares, numbers = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, np.int64)
     single = X.dtype == np.float32 and Q.dtype == np.float32
     dtype = np.float32 if single else np.float64

@@ -17,10 +17,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from fenchel.data.rounding import DOWN, rounded
 from fenchel.score.curve import Curve
 from fenchel.score.decision import Threshold
 from fenchel.score.groups import Floats
-from fenchel.score.rounding import DOWN, rounded
 from fenchel.show.inline import table
 from fenchel.show.thinning import MOST
 

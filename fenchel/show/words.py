@@ -34,7 +34,7 @@ def percent(share: float) -> str:
 def estimated(value: float) -> str:
     """A number with its interval, if it has one, down to the digit that the interval can tell.
 
-    The ends of the interval are rounded outward (`fenchel.score.rounding`).
+    The ends of the interval are rounded outward (`fenchel.data.rounding`).
     """
     if not isinstance(value, Estimate) or not math.isfinite(value.low + value.high):
         return number(value, 4)

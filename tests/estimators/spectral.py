@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import PCA, ClassicalMDS
+from fenchel import PCA, ClassicalMDS, KernelPCA
 
 ESTIMATORS: list[BaseEstimator] = [
     PCA(),
@@ -12,4 +12,7 @@ ESTIMATORS: list[BaseEstimator] = [
     PCA(n_components=1, svd_solver="arpack"),
     ClassicalMDS(),
     ClassicalMDS(n_components=1, n_landmarks=3),
+    KernelPCA(),
+    KernelPCA(n_components=1, kernel="rbf", scaling="sphered", fit_inverse_transform=True),
+    KernelPCA(n_components=1, kernel="rbf", landmarks=3),
 ]

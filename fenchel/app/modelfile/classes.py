@@ -129,6 +129,16 @@ _CENTRED = "fenchel.models.spectral.centred."
 _AFFINITY = "fenchel.models.manifold.affinity."
 KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
+_outside = of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
+_metric = of_class("NamedMetric", "Haversine", "GivenDistances")
+_points = array_of("i", "m") | finite("m", "d")
+_centring: dict[str, Check] = {
+    "share": finite("m"),
+    "means": finite("m"),
+    "grand": finite_number,
+    "weight": nothing | finite("m"),
+    "exponent": whole,
+}
 _both = {"first": _kernel, "second": _kernel}
 _planes: dict[str, Check] = {
     "W": finite("k", "d"),
@@ -232,20 +242,48 @@ VALUES: dict[str, Value] = {
     "NearestAxis": Value(
         "fenchel.models.cluster.spectral.rounding", {"rotation": finite("p", "k"), "either": flag}
     ),
+    "Neighbourhoods": Value(
+        "fenchel.geometry.graph.geodesics",
+        {
+            "points": array_of("i", "vertices") | finite("vertices", "d"),
+            "metric": nothing | _metric,
+            "n_neighbors": nothing | count,
+            "radius": nothing | number,
+        },
+    ),
+    "Geodesics": Value(
+        "fenchel.geometry.graph.geodesics",
+        {"near": of_class("Neighbourhoods"), "lengths": finite("vertices", "m")},
+    ),
     "NamedMetric": Value(_METRIC, {"name": text, "parameters": dictionary}),
     "Haversine": Value(_METRIC, {}),
     "GivenDistances": Value(_METRIC, {}),
     "ShiftedRows": Value(_CENTRED + "distances", {"mean": finite("d"), "exponent": whole}),
+    "CentredKernel": Value(
+        _CENTRED + "kernels",
+        {
+            "kernel": _outside,
+            "points": _points,
+            **_centring,
+        },
+    ),
+    "NystroemFeatures": Value(
+        "fenchel.geometry.nystroem",
+        {"kernel": _outside, "points": _points, "basis": finite("m", "rank")},
+    ),
+    "LinearFeatures": Value(
+        _CENTRED + "kernels", {"shift": of_class("ShiftedRows"), "points": finite("rows", "d")}
+    ),
+    "LandmarkFeatures": Value(
+        _CENTRED + "kernels",
+        {"features": of_class("NystroemFeatures"), "mean": finite("rank"), "exponent": whole},
+    ),
     "CentredDistances": Value(
         _CENTRED + "distances",
         {
-            "metric": of_class("NamedMetric", "Haversine", "GivenDistances"),
-            "points": array_of("i", "m") | finite("m", "d"),
-            "share": finite("m"),
-            "means": finite("m"),
-            "grand": finite_number,
-            "weight": nothing | finite("m"),
-            "exponent": whole,
+            "metric": _metric | of_class("Geodesics"),
+            "points": _points,
+            **_centring,
             "squared": flag,
         },
     ),

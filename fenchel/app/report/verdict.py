@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 from fenchel.app.report.entries import estimate_of
+from fenchel.data.rounding import DOWN, UP, percent
 from fenchel.score.estimate import Estimate
-from fenchel.score.rounding import DOWN, UP, percent
 from fenchel.show.words import estimated, number
 
 Numbers = dict[str, Any]

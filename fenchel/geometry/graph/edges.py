@@ -112,6 +112,16 @@ def of_edges(tails: Integers, heads: Integers, lengths: Floats, n: int) -> csr_a
     return csr_array((lengths[order], heads[order], starts), shape=(n, n))
 
 
+def part_of_graph(graph: Any, some: Integers) -> csr_array:
+    """The graph of the rows with these numbers, in order, and of the edges between them."""
+    n = int(graph.shape[0])
+    tails, heads, lengths = edge_list(graph)
+    place = np.full(n, -1, np.int64)
+    place[some] = np.arange(len(some))
+    inside = (place[tails] >= 0) & (place[heads] >= 0)
+    return of_edges(place[tails[inside]], place[heads[inside]], lengths[inside], len(some))
+
+
 def edge_list(graph: Any) -> tuple[Integers, Integers, Floats]:
     """The ends and lengths of all edges, those of length zero among them."""
     graph = checked(graph)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
 from fenchel.geometry.distance import largest_entry, rows_in_order
-from fenchel.geometry.neighbours import nearest
+from fenchel.geometry.neighbours import nearest, tree_of
 from fenchel.geometry.search.radius import points_within
 from fenchel.geometry.search.search import Floats, Integers, Search, Within
 
@@ -49,6 +49,10 @@ class EuclideanSearch(Search):
     def _scaled(self) -> NDArray[Any]:
         return self._moved(self.points)
 
+    @cached_property
+    def _tree(self) -> Any:
+        return tree_of(rows_in_order(self._scaled))
+
     def _moved(self, rows: Array) -> Array:
         if self._scale == 1.0:
             return rows
@@ -60,7 +64,7 @@ class EuclideanSearch(Search):
             raise ValueError(f"k={k} neighbours asked of {self.n_points} points: lower k")
         with np.errstate(over="ignore"):
             Q = self._moved(Q)
-        numbers, squares = nearest(self._scaled, Q, k)
+        numbers, squares = nearest(self._scaled, Q, k, lambda: self._tree)
         return numbers, self._distances(squares)
 
     def within(self, Q: Array, radius: float) -> Within:

@@ -15,6 +15,7 @@ section 3.2 and appendix A.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _solved(points: NDArray[Any], near: NDArray[Any], reg: float, start: int) ->
     return np.asarray(w / w.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BarycentricMemory(SparseMemory):
     """Vertices, among which a new point has weights."""
 
@@ -87,11 +88,16 @@ class BarycentricMemory(SparseMemory):
     n_neighbors: int
     reg: float
 
+    @cached_property
+    def search(self) -> EuclideanSearch:
+        """Of the vertices, whose tree is made once."""
+        return EuclideanSearch(self.rows)
+
     def extend(self, X: Any) -> csr_array:
         """The weights of each row: a sparse (m, n)."""
         points = np.asarray(X.toarray() if is_sparse(X) else X)
         k, (n, _) = self.n_neighbors, self.rows.shape
-        numbers, distances = EuclideanSearch(self.rows).nearest(points, k)
+        numbers, distances = self.search.nearest(points, k)
         w = barycentric_weights(points, self.rows, numbers, self.reg)
         same = distances[:, 0] == 0.0
         w[same] = 0.0

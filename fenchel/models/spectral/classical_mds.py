@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,32 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
-from fenchel.geometry.distance import rows_in_order, squared_distances
+from fenchel.data.blocks import Block, Blocks
+from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.search.metric import METRICS, GivenDistances, is_euclidean, metric_of
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.namespace import fit_method
 from fenchel.models.spectral.centred.distances import (
-    ShiftedRows,
     checked_distances,
     distance_matrix,
+    factored_rows,
     scaled_operator,
     square_input,
 )
-from fenchel.models.spectral.centred.landmarks import farthest_first, refuse_landmarks
-from fenchel.models.spectral.centred.operators import FactorProducts
+from fenchel.models.spectral.centred.landmarks import landmark_rows, refuse_landmarks
+from fenchel.models.spectral.centred.negative import smallest_eigenvalue
+from fenchel.models.spectral.centred.operators import factor_pairs
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
-from fenchel.models.spectral.principal_axes import centred_rows
 from fenchel.models.spectral.rows_out import working_type
 from fenchel.solve.eigen.leading import eigenpairs
-from fenchel.solve.eigen.residual import EPS
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-# Below this share of the largest eigenvalue a negative one may be the rounding of the distances.
-NEGATIVE = 1e-8
 
 
 class ClassicalMDS(SpectralMap):
@@ -143,30 +138,18 @@ class ClassicalMDS(SpectralMap):
                 f"n_components={k} columns and at least 2 rows are to come from n_samples={n} rows "
                 "with weight: lower n_components, or add rows"
             )
-        pairs = eigenpairs(made.A, k)
+        pairs = eigenpairs(made.A, k) if made.factor is None else factor_pairs(made.A, k)
         found = eigenfunctions(pairs, measure=made.measure, error=made.error)
-        least = 0.0
-        if made.factor is None:
-            low = eigenpairs(made.A, 1, smallest=True, tol=1e-6)
-            least = math.ldexp(float(low.values[0]), 2 * made.exponent)
         self._record(found, made, blocks)
-        self.smallest_eigenvalue_ = least
-        self._warn_negative(n, working_type(blocks))
+        self.smallest_eigenvalue_ = 0.0
+        if made.factor is None:
+            fault = "the distances are not Euclidean"
+            dtype = working_type(blocks)
+            self.smallest_eigenvalue_ = smallest_eigenvalue(made, pairs, dtype, fault, "their")
         self.__dict__.pop("landmarks_", None)
         if self.n_landmarks is not None and made.members is not None:
             self.landmarks_ = made.members
         return self
-
-    def _warn_negative(self, n: int, dtype: Any) -> None:
-        least, most = self.smallest_eigenvalue_, float(self.eigenvalues_[0])
-        rounding = max(NEGATIVE, 8.0 * math.sqrt(n) * float(np.finfo(dtype).eps))
-        if least < -rounding * max(most, -least):
-            warn_outside(
-                f"the distances are not Euclidean: the smallest eigenvalue of their centred matrix "
-                f"is {least:.3g}, the largest {most:.3g}; the map leaves out directions of "
-                "negative eigenvalues",
-                UserWarning,
-            )
 
     def _operator(self, blocks: Blocks) -> DataOperator:
         block = blocks.gather()
@@ -175,7 +158,7 @@ class ClassicalMDS(SpectralMap):
         usable = np.ones(n, bool) if s is None else s > 0.0
         given = self.metric == "precomputed"
         if given:
-            D = square_input(block.X if is_sparse(block.X) else host(block.X), n)
+            D = square_input(block.X if is_sparse(block.X) else host(block.X))
             D = checked_distances(D, "the distance", working_type(blocks))
         rows = D if given else block.X if is_sparse(block.X) else host_keep(block.X)
         plain = not given and is_euclidean(self.metric, 2, self.metric_params)
@@ -187,17 +170,14 @@ class ClassicalMDS(SpectralMap):
         elif members is not None and s is not None:
             s = s[members]
         if metric is None:
-            return _of_rows(Block(0, some, None, s), members)
+            return factored_rows(Block(0, some, None, s), members)
         if isinstance(metric, GivenDistances):
             points = np.arange(n) if members is None else members
             D, squared = D if members is None else D[np.ix_(members, members)], self.squared
         else:
             points, squared = _dense(some), False
             D = checked_distances(distance_matrix(metric, points, points), "the metric's value")
-        A, memory = scaled_operator(D, metric, points, s, squared)
-        # Entries are off by some roundings of the largest; n of them by n times that, as a matrix.
-        error = 4.0 * EPS * len(D) * float(np.abs(A.B).max(initial=0.0))
-        return DataOperator(A, memory, s, members, exponent=memory.exponent, error=error)
+        return scaled_operator(D, metric, points, s, squared=squared, members=members)
 
     def _members(
         self, rows: Any, metric: Any, usable: NDArray[np.bool_], s: Floats | None
@@ -207,20 +187,8 @@ class ClassicalMDS(SpectralMap):
             return None if usable.all() else np.flatnonzero(usable)
         count = int(self.n_landmarks)
         refuse_landmarks(count, int(usable.sum()), int(self.n_components))
-        if isinstance(metric, GivenDistances):
-            return farthest_first(lambda i: rows[i], count, usable)
-        dense = _dense(rows)
-        if metric is None:
-            size = float(np.abs(dense).max(initial=0.0))
-            dense = dense / size if size > 0.0 else dense  # squares neither overflow nor vanish
-            mean = np.average(dense, axis=0, weights=s)[None]
-            return farthest_first(
-                lambda i: squared_distances(dense, dense[i : i + 1])[:, 0],
-                count,
-                usable,
-                squared_distances(dense, mean.astype(dense.dtype))[:, 0],
-            )
-        return farthest_first(lambda i: metric.tile(dense, dense[i : i + 1])[:, 0], count, usable)
+        given = isinstance(metric, GivenDistances)
+        return landmark_rows(rows if given else _dense(rows), metric, count, usable, s)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -229,15 +197,6 @@ class ClassicalMDS(SpectralMap):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _of_rows(block: Block, members: Numbers | None) -> DataOperator:
-    """Inner products of the rows minus their mean."""
-    weighted, mean, exponent = centred_rows(InMemory(block))
-    s = None if block.weight is None else np.asarray(block.weight, np.float64)
-    factor = weighted if s is None else weighted * np.sqrt(s)[:, None]
-    memory = ShiftedRows(mean, exponent)
-    return DataOperator(FactorProducts(weighted), memory, s, members, factor, exponent)
 
 
 def _dense(rows: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ On the rows of the fit P f = λ f, so with μ = λ the formula gives back f ther
     method                  A                            P(x, xⱼ)                  m     c     μ
     kernel PCA              J K J                        k̃(x, xⱼ)                  1     √λ    λ
     the same, weights s     √s K̃ √s                      k̃(x, xⱼ) sⱼ               s     √λ    λ
+    the same, sphered       √s K̃ √s                      k̃(x, xⱼ) sⱼ               s     1     λ
     classical MDS, Isomap   -J D² J / 2                  centred -d²(x, xⱼ)/2      1     √λ    λ
     Laplacian eigenmaps     D^{-1/2} W D^{-1/2}          w(x, xⱼ) / Σⱼ w(x, xⱼ)    d     1     λ
     locally linear          -(I - W)'(I - W)             weights of x              1     any   1
@@ -38,6 +39,7 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks
+from fenchel.data.parallel import one_blas_thread, ordered, thread_count
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.namespace import as_known
@@ -46,14 +48,15 @@ from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.residual import (
     EPS,
     LeadingSubspace,
-    SymmetricOperator,
     lengths,
     orthonormal,
+    signed,
 )
 
 Floats = NDArray[np.float64]
-# Entries of rows of P that are made at once: 16 MiB.
-ENTRIES = 2**21
+# Entries of rows of P that are made at once on a thread, 4 MiB: a Gaussian kernel of 8000 rows with
+# 8000 others took 0.53, 0.51, 0.29, 0.42 and 0.69 s for 2^21, 2^20, 2^19, 2^18 and 2^17.
+ENTRIES = 2**19
 FEW = 64  # entries of a row of P that is sparse
 CONVERGED = 1e-6  # the residual over |A| at which a fit counts as converged
 
@@ -77,22 +80,25 @@ class SparseMemory(ABC):
 class DataOperator:
     """What a spectral method says of its rows.
 
-    A: symmetric, of side n, its leading eigenpairs those of the method; memory: what continues
-    them; measure: m of each row, above zero; None for 1; members: numbers of the rows that A is
-    about, where others have no weight, or were no landmarks; None for all; factor: F (n, q) where
-    P(x, ·) = r(x) F' and the memory gives r(x), which makes coefficients of q rows; exponent: A and
-    P are over 4^exponent, and lengths of the embedding over 2^exponent; error: a bound of what
-    rounding has changed A by, as a matrix, which residuals are charged with; numbers: which of the
-    members each row of the table equals, -1 for none; None where members equal themselves alone.
+    A: a `SymmetricOperator` of side n, its leading eigenpairs those of the method; memory: what
+    continues them; measure: m of each row, above zero; None for 1; members: numbers of the rows
+    that A is about, where others have no weight, or were no landmarks; None for all; factor: F
+    (n, q) where P(x, ·) = r(x) F' and the memory gives r(x), which makes coefficients of q rows;
+    exponent: A and P are over 4^exponent, and lengths of the embedding over 2^exponent; error: a
+    bound of what rounding has changed A by, as a matrix, which residuals are charged with; left: of
+    what A leaves out of the matrix that it stands for, with which the certificate is charged
+    besides; numbers: which of the members each row of the table equals, -1 for none; None where
+    members equal themselves alone.
     """
 
-    A: SymmetricOperator | Any = field(repr=False)
+    A: Any = field(repr=False)
     memory: Memory = field(repr=False)
     measure: Floats | None = field(default=None, repr=False)
     members: NDArray[np.int64] | None = field(default=None, repr=False)
     factor: Floats | None = field(default=None, repr=False)
     exponent: int = 0
     error: float = 0.0
+    left: float = 0.0
     numbers: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
@@ -102,7 +108,8 @@ class Eigenfunctions:
 
     embedding: f on the rows, (n, k); coefficients: (n, k), so that f(x) = P(x, ·) @ coefficients;
     values, residuals, multiplicities, certificate: of the eigenpairs; rank: how many of the values
-    rounding tells from zero. Columns beyond the rank are zero.
+    rounding tells from zero. Columns beyond the rank are zero. of_lengths: whether columns have the
+    length √λ, and so the unit of the rows, or a given one.
     """
 
     embedding: Floats
@@ -112,6 +119,26 @@ class Eigenfunctions:
     multiplicities: tuple[int, ...]
     certificate: Certificate
     rank: int
+    of_lengths: bool = True
+
+    def known(self) -> Eigenfunctions:
+        """Those columns alone that are not zero."""
+        some = np.flatnonzero(self.coefficients.any(axis=0))
+        groups = np.repeat(np.arange(len(self.multiplicities)), self.multiplicities)[some]
+        sizes = np.unique(groups, return_counts=True)[1]
+        values, proof = self.values[some], self.certificate
+        share = len(some) / max(len(self.values), 1)
+        return replace(
+            self,
+            embedding=self.embedding[:, some],
+            coefficients=self.coefficients[:, some],
+            values=values,
+            residuals=self.residuals[some],
+            multiplicities=tuple(int(size) for size in sizes),
+            certificate=replace(
+                proof, value=-float(values.sum()), scale=share * (proof.scale or 0.0)
+            ),
+        )
 
 
 def eigenfunctions(
@@ -147,6 +174,7 @@ def eigenfunctions(
     >>> found.rank, bool(np.allclose(A @ found.coefficients, found.embedding))
     (2, True)
     """
+    pairs = signed_by_functions(pairs, measure)
     values, V = pairs.values, pairs.vectors
     n = len(V)
     mu = values if continued is None else np.asarray(continued, np.float64)
@@ -161,6 +189,7 @@ def eigenfunctions(
         known &= values > 0.0
     else:
         c = np.asarray(scale, np.float64)
+        known &= c != 0.0
     c = np.where(known, c, 0.0)
     F = V * c + 0.0  # no -0
     if measure is not None:
@@ -168,12 +197,28 @@ def eigenfunctions(
     coefficients = F / np.where(known, mu, 1.0)
     proof = _charged(pairs.certificate, error, len(values))
     return Eigenfunctions(
-        F, coefficients, values, residuals, pairs.multiplicities, proof, int(known.sum())
+        F,
+        coefficients,
+        values,
+        residuals,
+        pairs.multiplicities,
+        proof,
+        int(known.sum()),
+        scale is None,
     )
 
 
+def signed_by_functions(pairs: Eigenpairs, measure: Floats | None) -> Eigenpairs:
+    """Eigenvectors with the signs by which those of the functions u/√m are fixed, so that a weight
+    gives the sign that copies of the row give."""
+    if measure is None:
+        return pairs
+    root = np.sqrt(measure)[:, None]
+    return replace(pairs, vectors=signed(pairs.vectors / root) * root)
+
+
 def _charged(proof: Certificate, error: float, k: int) -> Certificate:
-    """With what rounding has changed A by in its residual."""
+    """With a bound of what is wrong with A in its residual."""
     norm = (proof.scale or 0.0) / max(k, 1)
     if error == 0.0 or norm == 0.0 or proof.residual is None:
         return proof
@@ -208,18 +253,19 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _record(self, found: Eigenfunctions, made: DataOperator, blocks: Blocks) -> Any:
         """Sets what a fit leaves behind, in the precision of the rows: of rows that A is not about
         the embedding is their continuation."""
-        unit = _unit(made.exponent)
+        unit, length = _unit(made.exponent), made.exponent if found.of_lengths else 0
         coefficients = found.coefficients
         if made.factor is not None:
             coefficients = made.factor.T @ coefficients
         self.eigenvalues_ = found.values * unit
-        self.residuals_ = found.residuals * unit
+        self.residuals_ = (found.residuals + made.left) * unit
         self.multiplicities_ = found.multiplicities
-        self.coefficients_ = np.ldexp(coefficients, made.exponent)
+        self.coefficients_ = np.ldexp(coefficients, length)
         self.memory_ = made.memory
-        self.certificate_ = found.certificate.scaled(unit)
+        proof = _charged(found.certificate, made.left, len(found.values))
+        self.certificate_ = proof.scaled(unit)
         self.converged_ = found.certificate.closed(CONVERGED)
-        embedding = np.ldexp(found.embedding, made.exponent)
+        embedding = np.ldexp(found.embedding, length)
         if made.members is not None:
             numbers = made.numbers
             if numbers is None:
@@ -271,7 +317,7 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         V = V[:, sizes > 0.0] / sizes[sizes > 0.0]
         if not V.shape[1]:
             return Certificate(0.0, 0.0, "eigen", residual=0.0, scale=0.0)
-        proof = _charged(self._prove(made.A, orthonormal(V)), made.error, V.shape[1])
+        proof = _charged(self._prove(made.A, orthonormal(V)), made.error + made.left, V.shape[1])
         return proof.scaled(_unit(made.exponent))
 
     def _prove(self, A: Any, V: Floats) -> Certificate:
@@ -300,10 +346,16 @@ def placed(
 
 
 def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
-    """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time."""
+    """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time on each thread."""
     X = block.X if is_sparse(block.X) else host_keep(block.X)
     width = FEW if isinstance(memory, SparseMemory) else len(coefficients)
     height = max(ENTRIES // max(width, 1), 1)
+
+    def part(lo: int) -> Floats:
+        with one_blas_thread():
+            return np.asarray(memory.extend(X[lo : lo + height]) @ coefficients)
+
     cuts = range(0, block.n_rows, height)
-    parts = [memory.extend(X[lo : lo + height]) @ coefficients for lo in cuts]
+    with one_blas_thread():
+        parts = list(ordered(part, cuts, thread_count()))
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

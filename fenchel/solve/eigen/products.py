@@ -60,29 +60,6 @@ class Negative:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DoublyCentred:
-    """(I - 1 p')' … of a symmetric matrix: A - 1 a' - a 1' + (p'a) 1 1', a = A p, Σ p = 1.
-
-    With p = 1/n this is JAJ, J = I - 11'/n. Nothing but A is held.
-    """
-
-    operator: Any
-    means: Floats  # a = A p
-    grand: float  # p'a
-
-    @property
-    def shape(self) -> Any:
-        return self.operator.shape
-
-    def __matmul__(self, V: Floats) -> Floats:
-        total = V.sum(axis=0)
-        out = np.asarray(self.operator @ V, dtype=np.float64)
-        out = out - np.multiply.outer(np.ones(len(out)), self.means @ V)
-        out -= np.multiply.outer(self.means, total)
-        return np.asarray(out + self.grand * total)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Deflated:
     """A - shift Σ qq', q the orthonormal columns of `known`, eigenvectors of A of eigenvalue 1:
     theirs becomes 1 - shift, and the other eigenvalues stay what they are.

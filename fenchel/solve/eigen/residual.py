@@ -75,6 +75,18 @@ def ritz_pairs(
     return RitzPairs(-float(values.sum()), values, vectors, images, residuals, norm)
 
 
+def rayleigh_quotients(vectors: Floats, images: Floats) -> RitzPairs:
+    """Each vector with its Rayleigh quotient, the largest first: of vectors that a decomposition of
+    the whole matrix has given, which a second one of V'AV, O(k³), would not improve."""
+    values = np.einsum("ij,ij->j", vectors, images)
+    order = np.argsort(-values, kind="stable")
+    if (order[1:] < order[:-1]).any():
+        values, vectors, images = values[order], vectors[:, order], images[:, order]
+    norm = max(float(np.abs(values).max(initial=0.0)), float(lengths(images).max(initial=0.0)))
+    residuals = lengths(images - vectors * values)
+    return RitzPairs(-float(values.sum()), values, vectors, images, residuals, norm)
+
+
 @dataclass(frozen=True, eq=False)
 class LeadingSubspace(Objective[Floats]):
     """-tr(V'AV) over orthonormal V (n, k): its minimum is minus the sum of the k largest
@@ -126,7 +138,10 @@ class LeadingSubspace(Objective[Floats]):
         """The residuals of products made anew."""
         norm = seen.norm if isinstance(seen, RitzPairs) else 0.0
         V = self.project(point)
-        found = ritz_pairs(V, self.product(V), V.shape[1], norm)
+        return self.stated(ritz_pairs(V, self.product(V), V.shape[1], norm))
+
+    def stated(self, found: RitzPairs) -> Certificate:
+        """What pairs prove whose images are products in float64."""
         residual = found.residual + self.rounding
         return Certificate(
             found.value, -math.inf, "eigen", residual=residual, scale=self.k * found.norm

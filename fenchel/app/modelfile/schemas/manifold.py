@@ -37,6 +37,16 @@ ESTIMATORS: dict[str, Kind] = {
         },
         _needed,
     ),
+    "Isomap": Kind(
+        "fenchel.models.manifold.isomap",
+        {
+            **_map,
+            "coefficients_": finite("m", "k"),
+            "memory_": of_class("CentredDistances"),
+            "landmarks_": array_of("i", "m"),
+        },
+        _needed,
+    ),
     "LocallyLinearEmbedding": Kind(
         "fenchel.models.manifold.locally_linear",
         {

@@ -65,5 +65,20 @@ ESTIMATORS: dict[str, Kind] = {
         },
         _placed,
     ),
+    "KernelPCA": Kind(
+        "fenchel.models.spectral.kernel_pca",
+        {
+            **_map,
+            "memory_": of_class("CentredKernel", "LinearFeatures", "LandmarkFeatures"),
+            "eigenvectors_": finite("n", "values"),
+            "smallest_eigenvalue_": finite_number,
+            "gamma_": finite_number,
+            "landmarks_": array_of("i", None),
+            "nystroem_error_": finite_number,
+            "X_transformed_fit_": finite("learned", "k"),
+            "dual_coef_": finite("learned", "d"),
+        },
+        _placed,
+    ),
     "PCA": Kind("fenchel.models.spectral.pca", _linear, ("n_features_in_", "components_", "mean_")),
 }

@@ -8,7 +8,7 @@ from fenchel.app.report.figures import Figure
 from fenchel.app.report.layout import figure, grid, section, shared, table, value_of
 from fenchel.app.report.markup import Markup, joined, named, tag
 from fenchel.app.report.verdict import clusters_line, plane_line
-from fenchel.score.rounding import DOWN, percent
+from fenchel.data.rounding import DOWN, percent
 from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]

@@ -8,11 +8,43 @@ Stanford (2004), who call it MaxMin.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fenchel.geometry.distance import squared_distances
+from fenchel.geometry.search.metric import GivenDistances, Metric
+
 Floats = NDArray[np.float64]
+
+
+def landmark_rows(
+    rows: NDArray[Any],
+    metric: Metric | None,
+    count: int,
+    usable: NDArray[np.bool_],
+    s: Floats | None = None,
+) -> NDArray[np.int64]:
+    """The numbers of `count` usable rows, in order, by farthest-first traversal.
+
+    rows: dense, or the distances themselves for a metric of given ones; metric: None for the
+    Euclidean one, whose first landmark is the farthest from the mean weighted by s, so that the
+    order of the rows does not matter.
+    """
+    if isinstance(metric, GivenDistances):
+        return farthest_first(lambda i: rows[i], count, usable)
+    if metric is not None:
+        return farthest_first(lambda i: metric.tile(rows, rows[i : i + 1])[:, 0], count, usable)
+    size = float(np.abs(rows).max(initial=0.0))
+    unit = rows / size if size > 0.0 else rows  # squares neither overflow nor vanish
+    mean = np.average(unit, axis=0, weights=s)[None].astype(unit.dtype)
+    return farthest_first(
+        lambda i: squared_distances(unit, unit[i : i + 1])[:, 0],
+        count,
+        usable,
+        squared_distances(unit, mean)[:, 0],
+    )
 
 
 def farthest_first(
