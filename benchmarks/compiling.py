@@ -31,7 +31,7 @@ class Case:
     """An estimator and the rows that make it compile as much as it ever does in one fit."""
 
     estimator: str
-    rows: str  # real, binary, classes; wide: columns that depend on each other
+    rows: str  # real, binary, classes, strings; wide: columns that depend on each other
     parameters: dict[str, Any]
     sparse: bool = False
 
@@ -98,6 +98,9 @@ CASES = (
     Case("SpectralEmbedding", "real", {}),
     Case("SpectralClustering", "real", {}),
     Case("KernelRidge", "real", {"kernel": "rbf"}),
+    Case("KernelRidge", "strings", {"kernel": "Mismatch"}),
+    Case("KernelRidge", "strings", {"kernel": "Subsequence"}),
+    Case("KNeighborsRegressor", "strings", {"n_neighbors": "auto", "kernel": "EditDistance"}),
     Case("SVC", "binary", {}),
     Case("SVR", "real", {}),
     Case("OneClassSVM", "real", {}),
@@ -139,6 +142,8 @@ def table(rows: str, as_sparse: bool) -> tuple[Any, np.ndarray]:
         return X, X[:, :5].sum(axis=1) + rng.standard_normal(60)
     X = rng.standard_normal((200, 5))
     z = X @ np.arange(1.0, 6.0) + 4.0 * rng.standard_normal(200)
+    if rows == "strings":
+        return ["".join(row) for row in rng.choice(list("ACGT"), (200, 30))], z
     if as_sparse:
         X = sparse.csr_matrix(X * (rng.random(X.shape) < 0.4))
     if rows == "real":
@@ -157,6 +162,8 @@ def fit_twice(case: Case) -> Compiled:
     parameters = dict(case.parameters)
     if "base" in parameters:
         parameters["base"] = getattr(fenchel, parameters["base"])()
+    if case.rows == "strings":
+        parameters["kernel"] = getattr(fenchel.kernels, parameters["kernel"])()
     seconds: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,9 +19,10 @@ from fenchel.convex.margin import Exponential
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
-from fenchel.data.kernel_design import Kernel
 from fenchel.data.laws import check_blocks, check_statistic
+from fenchel.data.strings import string_column
 from fenchel.geometry import kernel_laws
+from fenchel.geometry.kernel_function import KernelFunction
 from fenchel.solve.solver import Solver
 from fenchel.solve.solver_laws import closes_or_refuses
 
@@ -182,18 +183,20 @@ def _closing(problem: Objective[Any], tol: float, max_steps: int) -> Callable[..
     return closes
 
 
-def check_kernel(kernel: Kernel, *, rows: Any = None, seed: int = 0) -> None:
+def check_kernel(kernel: KernelFunction, *, rows: Any = None, seed: int = 0) -> None:
     """Check that a kernel is symmetric, consistent and, where it says so, positive semi-definite.
 
-    Symmetry; the diagonal; tiles equal to parts of the whole; the Gram matrix and the products
-    that are made by tiles; no eigenvalue below 16 n ε times the trace, where `is_psd`.
+    Symmetry; the diagonal; tiles equal to parts of the whole, of prepared rows too; the Gram matrix
+    and the products that are made by tiles; no eigenvalue below -16 n ε times the trace, where
+    `is_psd`.
 
     Parameters
     ----------
-    kernel : Kernel
-        Anything with `tile`, `diagonal` and `is_psd`.
+    kernel : KernelFunction
+        One of `fenchel.kernels`, or of your own.
     rows : optional
-        A few dozen of what the kernel takes; by default random rows of 1, 3, 30 and 40 numbers.
+        A few dozen of what the kernel takes, an array or a list of strings; by default random rows
+        of 1, 3, 30 and 40 numbers, or random strings of two, four and more characters.
     seed : int, default 0
         Seed of the random rows.
 
@@ -209,8 +212,14 @@ def check_kernel(kernel: Kernel, *, rows: Any = None, seed: int = 0) -> None:
     >>> check_kernel(Gaussian(0.5) + 0.1 * Polynomial(3))
     """
     rng = np.random.default_rng(seed)
-    for given in kernel_laws.sample_rows(rng) if rows is None else [rows]:
-        kernel_laws.check(kernel, given, rng)
+    if rows is not None:
+        tables = [string_column(rows) if kernel.of_strings else rows]
+    elif kernel.of_strings:
+        tables = kernel_laws.sample_strings(rng)
+    else:
+        tables = kernel_laws.sample_rows(rng)
+    for table in tables:
+        kernel_laws.check(kernel, table, rng)
 
 
 def _kins() -> Iterator[tuple[str, Callable[[Any], Any], type[np.floating[Any]]]]:

@@ -96,3 +96,13 @@ def fetched(parts: Any) -> Any:
 
 def is_sparse(X: Array) -> bool:
     return bool(issparse(X))
+
+
+def is_strings(X: Array) -> bool:
+    """Whether rows are strings: Python objects, one a row, in a column."""
+    return isinstance(X, np.ndarray) and X.dtype == object
+
+
+def answer_type(X: Array) -> np.dtype[Any]:
+    """The floating type of answers about rows: their own; float64 for strings."""
+    return np.dtype("float64" if is_strings(X) else str(X.dtype).removeprefix("torch."))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import fetched, is_sparse
+from fenchel.data.arrays import answer_type, fetched, is_sparse, is_strings
 from fenchel.data.column_sizes import ColumnSizes
 from fenchel.data.memory import free_memory
 from fenchel.data.parallel import (
@@ -69,7 +69,7 @@ class Blocks(ABC):
 
     n_rows: int
     n_cols: int
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any]  # of X, and of what is computed from the rows: float64 for strings
     names: tuple[str, ...] | None  # None where the source had no column names
     classes: NDArray[Any] | None = None  # sorted labels, where y holds codes for them
 
@@ -89,6 +89,11 @@ class Blocks(ABC):
     @abstractmethod
     def sparse(self) -> bool:
         """Whether the blocks are sparse."""
+
+    @property
+    def strings(self) -> bool:
+        """Whether the rows are strings, one in each; such rows are held in memory."""
+        return self.local and bool(self.of_first(lambda block: is_strings(block.X)))
 
     @property
     def longest(self) -> int:
@@ -202,7 +207,7 @@ class Blocks(ABC):
 
 
 def _dtype_of(block: Block) -> np.dtype[Any]:
-    return np.dtype(str(block.X.dtype).removeprefix("torch."))
+    return answer_type(block.X)
 
 
 class MappedBlocks(Blocks):

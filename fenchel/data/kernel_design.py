@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, final
@@ -21,45 +21,42 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fenchel.data.arrays import Array, host
+from fenchel.data.arrays import Array, host, is_strings
 from fenchel.data.blocks import (
     Block,
     Blocks,
     InMemory,
     Totals,
     free_memory,
-    one_blas_thread,
-    ordered,
-    thread_count,
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix
+from fenchel.data.kernel_tiles import (
+    TILE_ROWS,
+    Kernel,
+    gram_matrix,
+    kernel_columns,
+    kernel_product,
+)
 from fenchel.data.matrix_products import matrix_product
 from fenchel.data.pivoted_cholesky import pivoted_cholesky
+from fenchel.data.strings import longest
 from fenchel.data.sweep import apply_rows
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
-# A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
-TILE_ROWS, TILE_POINTS = 256, 512
 
-
-class Kernel(Protocol):
-    """A symmetric function k of two rows, which are whatever it takes: numbers, text, numbers of
-    rows."""
-
-    @property
-    def is_psd(self) -> bool:
-        """Whether every matrix of its values is positive semi-definite."""
-
-    def tile(self, A: Any, B: Any) -> Floats:
-        """k(aᵢ, bⱼ) in float64."""
-
-    def diagonal(self, A: Any) -> Floats:
-        """k(aᵢ, aᵢ) in float64."""
-
-    def rounding(self, columns: int) -> float:
-        """By how many units of rounding a value may be off, relative to √(k(x, x) k(z, z))."""
+__all__ = [
+    "GramDesign",
+    "Kernel",
+    "KernelCoordinates",
+    "KernelDesign",
+    "KernelExpansion",
+    "RowMaker",
+    "SingleRows",
+    "gram_matrix",
+    "kernel_product",
+]
 
 
 RowMaker = Callable[[slice], NDArray[Any]]
@@ -70,19 +67,6 @@ class SingleRows(Protocol):
 
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
         """What gives the rows with these numbers, a slice of columns at a time."""
-
-
-def tiles(n: int, m: int, height: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """The tiles of an n x m matrix, row by row of tiles, each from left to right."""
-    for row in range(0, n, height):
-        for lo in range(0, m, width):
-            yield slice(row, min(row + height, n)), slice(lo, min(lo + width, m))
-
-
-def add_products(kernel: Kernel, A: Any, B: Any, v: Floats, out: Floats) -> None:
-    """out += k(A, B) v, by tiles, on the thread that asks."""
-    for rows, part in tiles(len(out), len(v), TILE_ROWS, TILE_POINTS):
-        out[rows] += kernel.tile(A[rows], B[part]) @ v[part]
 
 
 class KernelExpansion(Design):
@@ -299,11 +283,16 @@ class KernelDesign(KernelExpansion):
         return self.blocks.gather()
 
     @cached_property
+    def _rows(self) -> Any:
+        """The rows as tiles are made from them."""
+        return self.kernel.prepared(self._whole.X)[0]
+
+    @cached_property
     def _matrix(self) -> Floats | None:
         """K where it is kept."""
         n = self.n_rows
         room = 0.5 * free_memory() if self.memory_budget is None else self.memory_budget
-        return gram_matrix(self.kernel, self._whole.X) if 8.0 * n * n <= room else None
+        return gram_matrix(self.kernel, self._rows) if 8.0 * n * n <= room else None
 
     @property
     def in_memory(self) -> bool:
@@ -330,14 +319,14 @@ class KernelDesign(KernelExpansion):
         whole = replace(self._whole, aux={"dual": theta})
         new = KernelDesign(self.kernel, InMemory(whole, None), self.memory_budget, self.single)
         # What is known of K does not depend on the target.
-        new.__dict__["_matrix"] = self._matrix
+        new.__dict__["_matrix"], new.__dict__["_rows"] = self._matrix, self._rows
         new._memo["products"] = self._memo["products"]
         return new
 
     def product(self, v: Floats) -> Floats:
         if self._matrix is not None:
             return matrix_product(self._matrix, v)
-        rows = self._whole.X
+        rows = self._rows
         if v.ndim == 1:  # a support is all that an expansion with corners in its loss needs
             support = np.flatnonzero(v)
             return kernel_product(self.kernel, rows, rows[support], v[support])
@@ -346,81 +335,25 @@ class KernelDesign(KernelExpansion):
     def columns(self, numbers: NDArray[np.int64]) -> Floats:
         if self._matrix is not None:
             return np.ascontiguousarray(self._matrix[numbers].T)
-        rows = self._whole.X
-        points = rows[numbers]
-        out = np.empty((self.n_rows, len(numbers)))
-
-        def fill(part: slice) -> None:
-            with one_blas_thread():
-                for here, _ in tiles(part.stop - part.start, 1, TILE_ROWS, 1):
-                    at = slice(part.start + here.start, part.start + here.stop)
-                    out[at] = self.kernel.tile(rows[at], points)
-
-        _on_threads(fill, self.n_rows)
-        return out
+        return kernel_columns(self.kernel, self._rows, self._rows[numbers])
 
     def diagonal(self) -> Floats:
-        return self.kernel.diagonal(self._whole.X)
+        return self.kernel.diagonal(self._rows)
 
     def held(self) -> Floats | None:
         return self._matrix
 
     @property
     def entry_error(self) -> float:
-        shape = np.shape(self._whole.X)
-        return 0.5 * EPS * self.kernel.rounding(int(shape[1]) if len(shape) > 1 else 1)
+        X = self._whole.X
+        return 0.5 * EPS * self.kernel.rounding(longest(X) if is_strings(X) else X.shape[-1])
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         if single and self.single is not None:
             return self.single.maker(numbers)
-        rows = self._whole.X
+        rows = self._rows
         points = rows[numbers]
         return lambda part: self.kernel.tile(points, rows[part])
-
-
-def _on_threads(work: Callable[[slice], None], n: int) -> None:
-    """work(range of rows) on every thread; ranges begin at multiples of the tiles' height, so that
-    the bits do not depend on the number of threads."""
-    workers = thread_count()
-    step = max(TILE_ROWS, -(-n // (workers * TILE_ROWS)) * TILE_ROWS)
-    with one_blas_thread():
-        for _ in ordered(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers):
-            pass
-
-
-def kernel_product(kernel: Kernel, A: Any, B: Any, v: Floats) -> Floats:
-    """k(A, B) v for a vector v or the columns of a matrix, by tiles: O(n + m) memory."""
-    n = A.shape[0]
-    out = np.zeros((n, *v.shape[1:]))
-
-    def add(part: slice) -> None:
-        with one_blas_thread():
-            add_products(kernel, A[part], B, v, out[part])
-
-    _on_threads(add, n)
-    return out
-
-
-def gram_matrix(kernel: Kernel, A: Any) -> Floats:
-    """K = (k(aᵢ, aⱼ)), made above the diagonal and mirrored, so that it is symmetric to the bit."""
-    n = A.shape[0]
-    K = np.empty((n, n))
-
-    def fill(row: int) -> None:
-        with one_blas_thread():
-            here = slice(row, min(row + TILE_ROWS, n))
-            for lo in range(row, n, TILE_POINTS):
-                there = slice(lo, min(lo + TILE_POINTS, n))
-                K[here, there] = kernel.tile(A[here], A[there])
-                K[there, here] = K[here, there].T
-            square = K[here, here]
-            np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=bool))
-
-    workers = thread_count()
-    with one_blas_thread():
-        for _ in ordered(fill, range(0, n, TILE_ROWS), workers):
-            pass
-    return K
 
 
 @final

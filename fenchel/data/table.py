@@ -11,9 +11,10 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from fenchel.data.arrays import Array, double, host
+from fenchel.data.arrays import Array, double, host, is_strings
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.data.faults import check_finite, check_shape, check_weight, vector
+from fenchel.data.strings import string_column, strings_refused
 
 __all__ = [
     "as_blocks",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def as_blocks(X: Any, y: Any = None, weight: Any = None) -> Blocks:
+def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = False) -> Blocks:
     """The table as validated row blocks.
 
     Parameters
@@ -38,12 +39,16 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None) -> Blocks:
         types and tensors are used where they lie; anything else is copied once. Never changed.
     y, weight : arrays of as many entries as X has rows, optional
         y may have two dimensions (several targets). Weights are finite, not negative, not all zero.
+    strings : bool, default False
+        Whether each row is a string, as kernels of strings take them: X is then a list, an array, a
+        column or a dataframe of one column, all str or all bytes, none missing.
 
     Raises
     ------
     ValueError
         Naming the first offending row and column, for NaN, infinity, empty or ragged tables,
-        complex numbers, strings, wrong lengths and bad weights.
+        complex numbers, strings where numbers are needed and the reverse, wrong lengths and bad
+        weights.
 
     Examples
     --------
@@ -59,16 +64,17 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None) -> Blocks:
         if y is not None or weight is not None:
             return attach(X, y, weight)
         return X
-    if is_dask(X):
+    if is_dask(X) and not strings:
         from fenchel.data.cluster import cluster_blocks
 
         return cluster_blocks(X, y, weight)
-    rows, names = table(X)
+    rows, names = string_table(X) if strings else table(X)
     n = int(rows.shape[0])
     target = None if y is None else follow(vector(y, "y", n, columns=True), rows)
     weights = None if weight is None else follow(check_weight(weight, n), rows)
     blocks = InMemory(Block(0, rows, target, weights), names)
-    check_finite(blocks)
+    if not strings:
+        check_finite(blocks)
     return blocks
 
 
@@ -115,23 +121,48 @@ def table(X: Any) -> tuple[Array, tuple[str, ...] | None]:
             return X.double(), None
         return (X.float() if X.element_size() < 4 else X).contiguous(), None
     frame = _narwhals(X)
-    if isinstance(frame, nw.DataFrame):
-        return _frame(frame)
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            "X is a lazy frame, which has no rows yet: call .collect(), or let fenchel.scan read "
-            "the file"
+    return _frame(frame) if isinstance(frame, nw.DataFrame) else (_dense(X), None)
+
+
+def string_table(X: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """X as one string a row, (n, 1), and its column name."""
+    if is_dask(X):
+        raise ValueError(
+            "X is a dask collection, and a kernel of strings needs its rows in memory: pass "
+            "X.compute()"
         )
-    return _dense(X), None
+    if issparse(X) or is_torch_array(X):
+        what = "a sparse matrix" if issparse(X) else "a tensor"
+        raise ValueError(
+            f"X is {what} of numbers where strings are needed: the kernel compares str or bytes; "
+            "give a list of strings, or take a kernel of numbers, such as fenchel.kernels.Gaussian"
+        )
+    frame = _narwhals(X)
+    if not isinstance(frame, nw.DataFrame):
+        return string_column(X), None
+    check_shape(frame.shape)
+    if frame.shape[1] > 1:
+        raise ValueError(
+            f"X has {frame.shape[1]} columns, {', '.join(map(repr, frame.columns[:5]))}, and a "
+            "kernel of strings takes one string for each row: choose a column, or join them"
+        )
+    name = frame.columns[0]
+    return string_column(frame.get_column(name).to_list()), (str(name),)
 
 
 def _narwhals(X: Any) -> Any:
     """X as a narwhals frame if it is one, else X itself."""
     try:
-        return nw.from_native(X, pass_through=True)
+        frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
         said = " ".join(str(error).split())
         raise ValueError(f"X has columns of the same name: rename one of them ({said})") from error
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            "X is a lazy frame, which has no rows yet: call .collect(), or let fenchel.scan read "
+            "the file"
+        )
+    return frame
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -141,17 +172,41 @@ def _dense(X: Any) -> NDArray[Any]:
         raise ValueError(f"X is ragged: its rows differ in length ({error})") from error
     if A.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers")
+    _refuse_strings(A)
     check_shape(A.shape)
-    if A.dtype.kind in "USMmV" or (A.dtype.kind == "O" and any(isinstance(v, str) for v in A.flat)):
-        raise ValueError(
-            "X holds strings or dates where numbers are needed: encode them first, for example "
-            "with sklearn.preprocessing.OneHotEncoder"
-        )
     if A.dtype.kind == "O":
         A = _numbers(A)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever lies under the mask
         A = np.where(np.ma.getmaskarray(X), np.nan, A)
     return as_type(A, float_type(A.dtype))
+
+
+def _refuse_strings(A: NDArray[Any]) -> None:
+    """An error that names the first string or date; of text, the first that is no number."""
+    kind = A.dtype.kind
+    if kind not in "USTMmVO":
+        return
+
+    def wrong(value: Any) -> bool:
+        if kind == "O":
+            return isinstance(value, str | bytes)
+        return kind in "MmV" or not _is_number(value)
+
+    at = next((at for at, value in np.ndenumerate(A) if wrong(value)), None)
+    if at is None:
+        if kind == "O" or not A.size:
+            return
+        at = (0,) * A.ndim
+    column = f"column {at[1]}" if len(at) > 1 else ""
+    raise ValueError(strings_refused(A[at], at[0] if at else 0, column))
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def as_type(A: NDArray[Any], dtype: Any) -> NDArray[Any]:
@@ -271,6 +326,8 @@ def follow(values: NDArray[Any], X: Array) -> Array:
 
         moved = array_namespace(X).asarray(np.ascontiguousarray(values), device=X.device)
         return moved.to(X.dtype) if floating and _is_single(values) else moved
+    if is_strings(X):
+        return as_type(values, np.float64 if floating else values.dtype)
     if floating and X.dtype == np.float32 and not _is_single(values):
         return as_type(values, np.float64)
     return as_type(values, X.dtype if floating else values.dtype)

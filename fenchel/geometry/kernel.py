@@ -1,8 +1,6 @@
-"""Kernels k(x, z): symmetric functions of two rows, as values that compose.
+"""Kernels k(x, z) of rows of numbers, as values that compose.
 
     Gaussian(0.5) + 0.1 * Polynomial(3)
-
-Sums, products and positive multiples of positive semi-definite kernels are positive semi-definite.
 
 Reference: Shawe-Taylor and Cristianini, Kernel Methods for Pattern Analysis (2004), chapter 3.
 """
@@ -10,7 +8,7 @@ Reference: Shawe-Taylor and Cristianini, Kernel Methods for Pattern Analysis (20
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
@@ -21,6 +19,7 @@ from scipy import linalg
 
 from fenchel.data.arrays import Array, double, is_sparse
 from fenchel.geometry.distance import absolute_distances, squared_distances
+from fenchel.geometry.kernel_function import KernelFunction, Product, Scaled, Sum, check_positive
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -41,42 +40,6 @@ __all__ = [
     "Sigmoid",
     "Sum",
 ]
-
-
-class KernelFunction(ABC):
-    """k(x, z), symmetric; rows are numpy arrays of any floating type or CSR, values float64."""
-
-    __slots__ = ()
-    __array_ufunc__ = None  # a numpy number times a kernel is the kernel's business
-
-    @property
-    def is_psd(self) -> bool:
-        """Whether every matrix of its values is positive semi-definite."""
-        return True
-
-    @abstractmethod
-    def tile(self, A: Array, B: Array) -> Floats:
-        """The matrix k(aᵢ, bⱼ)."""
-
-    @abstractmethod
-    def diagonal(self, A: Array) -> Floats:
-        """k(aᵢ, aᵢ) of each row."""
-
-    def rounding(self, columns: int) -> float:
-        """By how many units of rounding, 2⁻⁵³ √(k(x, x) k(z, z)), a value may be off, of rows with
-        so many columns; 0 for a function that is what it computes."""
-        return 0.0
-
-    def __add__(self, other: KernelFunction) -> Sum:
-        return Sum(self, other) if isinstance(other, KernelFunction) else NotImplemented
-
-    def __mul__(self, other: KernelFunction | float) -> KernelFunction:
-        if isinstance(other, KernelFunction):
-            return Product(self, other)
-        return Scaled(other, self) if isinstance(other, int | float) else NotImplemented
-
-    def __rmul__(self, factor: float) -> KernelFunction:
-        return Scaled(factor, self) if isinstance(factor, int | float) else NotImplemented
 
 
 class Radial(KernelFunction):
@@ -141,7 +104,7 @@ class Polynomial(Dot):
     def __post_init__(self) -> None:
         if int(self.degree) != self.degree or self.degree < 1:
             raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}")
-        _positive("gamma", self.gamma)
+        check_positive("gamma", self.gamma)
         _finite("coef0", self.coef0)
 
     @property
@@ -166,7 +129,7 @@ class Sigmoid(Dot):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("gamma", self.gamma)
+        check_positive("gamma", self.gamma)
         _finite("coef0", self.coef0)
 
     @property
@@ -202,7 +165,7 @@ class Gaussian(Radial):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("gamma", self.gamma)
+        check_positive("gamma", self.gamma)
 
     def profile(self, squares: Floats) -> Floats:
         squares *= -self.gamma
@@ -225,7 +188,7 @@ class Matern(Radial):
     def __post_init__(self) -> None:
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
-        _positive("length_scale", self.length_scale)
+        check_positive("length_scale", self.length_scale)
 
     def profile(self, squares: Floats) -> Floats:
         r = np.sqrt(squares, out=squares)
@@ -245,7 +208,7 @@ class Laplacian(KernelFunction):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("gamma", self.gamma)
+        check_positive("gamma", self.gamma)
 
     def tile(self, A: Array, B: Array) -> Floats:
         distances = absolute_distances(A, B)
@@ -311,75 +274,6 @@ class Precomputed(KernelFunction):
         return numbers
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Sum(KernelFunction):
-    """k₁ + k₂."""
-
-    first: KernelFunction
-    second: KernelFunction
-
-    @property
-    def is_psd(self) -> bool:
-        return self.first.is_psd and self.second.is_psd
-
-    def tile(self, A: Array, B: Array) -> Floats:
-        return self.first.tile(A, B) + self.second.tile(A, B)
-
-    def rounding(self, columns: int) -> float:
-        return max(self.first.rounding(columns), self.second.rounding(columns)) + 1.0
-
-    def diagonal(self, A: Array) -> Floats:
-        return self.first.diagonal(A) + self.second.diagonal(A)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Product(KernelFunction):
-    """k₁ k₂, semi-definite where both are (Schur)."""
-
-    first: KernelFunction
-    second: KernelFunction
-
-    @property
-    def is_psd(self) -> bool:
-        return self.first.is_psd and self.second.is_psd
-
-    def tile(self, A: Array, B: Array) -> Floats:
-        return self.first.tile(A, B) * self.second.tile(A, B)
-
-    def rounding(self, columns: int) -> float:
-        return self.first.rounding(columns) + self.second.rounding(columns) + 1.0
-
-    def diagonal(self, A: Array) -> Floats:
-        return self.first.diagonal(A) * self.second.diagonal(A)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Scaled(KernelFunction):
-    """c k, c > 0."""
-
-    factor: float
-    kernel: KernelFunction
-
-    def __post_init__(self) -> None:
-        _positive("the factor of a kernel", self.factor)
-
-    @property
-    def is_psd(self) -> bool:
-        return self.kernel.is_psd
-
-    def tile(self, A: Array, B: Array) -> Floats:
-        return self.factor * self.kernel.tile(A, B)
-
-    def rounding(self, columns: int) -> float:
-        return self.kernel.rounding(columns) + 1.0
-
-    def diagonal(self, A: Array) -> Floats:
-        return self.factor * self.kernel.diagonal(A)
-
-
 def _squares(A: Array) -> Floats:
     """‖aᵢ‖²."""
     A = double(A)
@@ -399,11 +293,6 @@ def _unit_rows(A: Array) -> Array:
     norms = np.sqrt(_squares(A))
     inverse = 1.0 / np.where(norms > 0.0, norms, 1.0)
     return A.multiply(inverse[:, None]).tocsr() if is_sparse(A) else A * inverse[:, None]
-
-
-def _positive(name: str, value: float) -> None:
-    if not 0.0 < value < math.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
 def _finite(name: str, value: float) -> None:

@@ -8,6 +8,7 @@ Neural Computation 10 (1998), appendix A.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
@@ -17,27 +18,28 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
 from fenchel.data.kernel_design import kernel_product
-from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.kernel_function import (
+    KernelFunction,
+    Modification,
+    are_prepared,
+    prepared_together,
+)
 
 Floats = NDArray[np.float64]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Centred(KernelFunction):
+class Centred(Modification):
     """A kernel whose features have mean zero over the rows; positive semi-definite where it is.
 
-    weight: of each row, made to sum to one; None for equal weights. A tile of n by m values costs
-    the n + m products m(x) with all rows besides.
+    weight: of each row, made to sum to one; None for equal weights. Of n and m prepared rows, the
+    n + m products m(x) with all rows are made once; a tile of other rows makes its own.
     """
 
     kernel: KernelFunction
     rows: Any = field(repr=False)
     weight: Floats | None = field(default=None, repr=False)
-
-    @property
-    def is_psd(self) -> bool:
-        return self.kernel.is_psd
 
     @cached_property
     def _share(self) -> Floats:
@@ -54,14 +56,27 @@ class Centred(KernelFunction):
         """m(a) of each row."""
         return kernel_product(self.kernel, A, self.rows, self._share)
 
+    def prepared(self, *tables: Any) -> tuple[Any, ...]:
+        if are_prepared(tables):
+            return tables
+
+        def with_means(distinct: list[Any]) -> Iterator[tuple[Any, Floats]]:
+            *made, rows = self.kernel.prepared(*distinct, self.rows)
+            for table in made:
+                yield table, kernel_product(self.kernel, table, rows, self._share)
+
+        return prepared_together(tables, with_means)
+
     def tile(self, A: Array, B: Array) -> Floats:
-        K = self.kernel.tile(A, B)
-        left = self.means(A)
-        right = left if A is B else self.means(B)
+        first, second = self.prepared(A, B)
+        (rows, left), (points, right) = first.parts, second.parts
+        K = self.kernel.tile(rows, points)
         return np.asarray(K - left[:, None] - right + self.grand_mean)
 
     def diagonal(self, A: Array) -> Floats:
-        return np.asarray(self.kernel.diagonal(A) - 2.0 * self.means(A) + self.grand_mean)
+        (prepared,) = self.prepared(A)
+        rows, means = prepared.parts
+        return np.asarray(self.kernel.diagonal(rows) - 2.0 * means + self.grand_mean)
 
 
 def centred_gram(K: Floats, weight: Floats | None = None) -> Floats:
@@ -75,6 +90,7 @@ def centred_gram(K: Floats, weight: Floats | None = None) -> Floats:
 
 def kernel_distances(kernel: KernelFunction, A: Array, B: Array) -> Floats:
     """d²(a, b) = k(a, a) - 2 k(a, b) + k(b, b): squared distances of the features, none below 0."""
+    A, B = kernel.prepared(A, B)
     D = kernel.tile(A, B)
     D *= -2.0
     D += kernel.diagonal(A)[:, None] + kernel.diagonal(B)

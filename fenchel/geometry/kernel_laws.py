@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.kernel_design import Kernel, gram_matrix, kernel_product
+from fenchel.data.strings import string_column
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -19,6 +20,19 @@ def sample_rows(rng: np.random.Generator) -> list[NDArray[Any]]:
         X = rng.standard_normal((24, d)) / d**0.5
         X[5], X[6], X[7] = X[4], 0.0, 3.0 * X[3]
         found.append(X.astype(dtype))
+    return found
+
+
+def sample_strings(rng: np.random.Generator) -> list[NDArray[Any]]:
+    """Of two, four and many characters, bytes too, with equal rows, an empty one, one character."""
+    found = []
+    for characters, longest in (("ab", 6), ("ACGT", 40), ("aé∂\U0001f600 x", 12)):
+        texts = [
+            "".join(rng.choice(list(characters), rng.integers(1, longest + 1))) for _ in range(24)
+        ]
+        texts[5], texts[6], texts[7] = texts[4], "", characters[0] * longest
+        found.append(string_column(texts))
+        found.append(string_column([text.encode() for text in texts]))
     return found
 
 
@@ -39,6 +53,11 @@ def check(kernel: Kernel, rows: Any, rng: np.random.Generator) -> None:
         _require(kernel, "tiles equal the whole", (np.abs(tile - K[some]) <= slack).all())
         again = kernel.tile(rows[some], rows)
         _require(kernel, "the same tile has the same bits", np.array_equal(tile, again))
+    (prepared,) = kernel.prepared(rows)
+    tile = kernel.tile(prepared[order], prepared)
+    _require(kernel, "prepared rows", (np.abs(tile - K[order]) <= slack).all())
+    diagonal = kernel.diagonal(prepared)
+    _require(kernel, "prepared diagonal", (np.abs(diagonal - np.diagonal(K)) <= slack).all())
     whole = gram_matrix(kernel, rows)
     _require(kernel, "the Gram matrix", (np.abs(whole - K) <= slack).all())
     v = rng.standard_normal((n, 2))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.data.kernel_design import TILE_POINTS, TILE_ROWS, tiles
+from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, tiles
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.kernel_logarithm import log_kernels

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
 from fenchel.data.blocks import one_blas_thread, ordered, thread_count
-from fenchel.data.kernel_design import TILE_POINTS, TILE_ROWS, Kernel, add_products, tiles
+from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, Kernel, add_products, tiles
 from fenchel.geometry.distance import Points, rows_in_order, squared_distances
 
 Floats = NDArray[np.float64]

@@ -17,6 +17,7 @@ from fenchel.data.arrays import host, is_sparse, like
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.products import forward
 from fenchel.data.table import as_blocks, attach, check_weight, is_dask
+from fenchel.geometry.kernel_function import KernelFunction
 from fenchel.models.namespace import as_known, dispatches, on_device_of
 
 Floats = NDArray[np.float64]
@@ -30,10 +31,20 @@ def is_remote(X: Any) -> bool:
 def rows_in(
     estimator: Any, X: Any, y: Any = None, weight: Any = None, *, reset: bool = True
 ) -> Blocks:
-    """X as blocks, with the estimator's feature names and number checked or, at fit, set."""
+    """X as blocks, with the estimator's feature names and number checked or, at fit, set.
+
+    Rows are strings where its kernel compares strings, else numbers.
+    """
     if not isinstance(X, Blocks):
         _check_feature_names(estimator, X, reset=reset)
-    blocks = as_blocks(as_known(X), y, weight)
+    strings = compares_strings(estimator)
+    blocks = as_blocks(as_known(X), y, weight, strings=strings)
+    if isinstance(X, Blocks) and X.strings != strings:
+        raise ValueError(
+            f"{type(estimator).__name__} needs rows of {'strings' if strings else 'numbers'}, and "
+            f"these blocks hold {'numbers' if strings else 'strings'}: give others, or a kernel "
+            "that takes them"
+        )
     if isinstance(X, Blocks) and reset and X.names is not None:
         estimator.feature_names_in_ = np.array(X.names, dtype=object)
     if reset:
@@ -48,6 +59,12 @@ def rows_in(
             f"{expected} features as input"
         )
     return blocks
+
+
+def compares_strings(estimator: Any) -> bool:
+    """Whether the estimator has a kernel, and that takes strings."""
+    kernel = vars(estimator).get("kernel")
+    return isinstance(kernel, KernelFunction) and kernel.of_strings
 
 
 def scores_out(estimator: Any, X: Any) -> Any:

@@ -24,6 +24,8 @@ def fitted_rows(model: Any, X: Any, y: Any, weight: Any) -> Blocks:
     # An SVC whose kernel is a function was never told how many columns there are.
     told = "n_features_in_" in vars(model)
     blocks = rows_in(model, X, reset=False) if told else as_blocks(X)
+    if blocks.strings:
+        return attach(blocks, y, weight)
     wide = blocks.map(
         lambda b: Block(b.start, double(b.X), b.y, b.weight), dtype=np.float64, sparse=blocks.sparse
     )

@@ -26,6 +26,8 @@ NASTY = [
     *({"dict": [[[], 1]]}, {"dict": [[1, 1], [1, 2]]}, {"dict": {}}, {"dict": [[1]]}),
     *({"numpy": ["<f8", "a"]}, {"numpy": ["<f4", 1e300]}, {"numpy": ["|i1", 1000]}),
     *({"numpy": ["<U9", "a"]}, {"numpy": []}, {"dtype": "|O"}, {"dtype": []}, {"texts": [1]}),
+    *({"bytestrings": [1]}, {"bytestrings": [[1], 1, 2]}, {"bytestrings": [[0], [], []]}),
+    *({"bytestrings": [[1], {"array": 0}, {"array": 1}]}, {"bytestrings": {}}),
     *({"objects": [[2], [1]]}, {"objects": [[-1], []]}, {"objects": [[0, 2**70], []]}),
     *({"value": {"class": "Huber", "fields": {}}}, {"value": {"class": [], "fields": 1}}),
     *({"value": {"class": "os.system", "fields": {"command": "true"}}}, {"pickle": "gASVAAAA"}),

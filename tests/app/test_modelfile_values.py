@@ -36,6 +36,7 @@ def test_values_of_every_kind():
             np.array([], dtype="U3"),
             np.array([], dtype=object),
             np.array(["", "x∂", "y\0"], object),
+            np.array([[b"", b"\xff\0"]], object),
         ),
         *(np.array([1, "a", None, 2.5, True, np.nan], object), np.array([["a"], ["b"]], object)),
         *(np.array([np.int64(3), np.str_("z")], object), np.random.RandomState(3)),

@@ -16,6 +16,10 @@ from fenchel.geometry.kernel import (
     Sum,
 )
 from fenchel.geometry.kernel_centring import Centred
+from fenchel.geometry.strings.edit_distance import EditDistance
+from fenchel.geometry.strings.mismatch import Mismatch
+from fenchel.geometry.strings.spectrum import Spectrum
+from fenchel.geometry.strings.subsequence import Subsequence
 from fenchel.geometry.tiles import Count, LogSumExp, Nearest, WeightedSum
 
 SIMPLE = [
@@ -44,6 +48,23 @@ COMPOSED = [
     Gaussian() + Sigmoid(),
 ]
 
+STRINGS = [
+    Spectrum(),
+    Spectrum(1),
+    Spectrum(5, normalised=False),
+    Mismatch(),
+    Mismatch(2, 0),
+    Mismatch(4, 2, normalised=False),
+    Subsequence(),
+    Subsequence(1, 1.0),
+    Subsequence(4, 0.9, normalised=False),
+    EditDistance(),
+    EditDistance(0.05, normalised=False),
+    Spectrum(2) + 0.5 * Subsequence(2),
+    Spectrum(3) * EditDistance(2.0),
+]
+
+TEXTS = ["ACGT", "", "ACGTACGT", "GGG", "ACG", "TTTTTTTT", "CA", "ACGT"]
 K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
 CLOUD = np.random.default_rng(0).normal(size=(24, 3))
 GIVEN = [
@@ -51,6 +72,9 @@ GIVEN = [
     (Precomputed(K), np.array([[1.0], [0.0]])),
     (Centred(Gaussian(0.5), CLOUD), CLOUD[::-1] + 0.5),
     (Centred(Polynomial(2), CLOUD, np.linspace(0.0, 2.0, 24)), CLOUD),
+    (Mismatch(3, 1, "ACGT"), TEXTS),
+    (Centred(Spectrum(2), TEXTS), [*TEXTS, "AACC"]),
+    (Centred(Spectrum(2), TEXTS) + Subsequence(2), TEXTS),
 ]
 
 FOLDS = [

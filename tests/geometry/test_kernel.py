@@ -8,30 +8,33 @@ from dataclasses import asdict
 import numpy as np
 import oracles_geometry
 import pytest
-from geometry.cases import COMPOSED, GIVEN, SIMPLE
+from geometry.cases import COMPOSED, GIVEN, SIMPLE, STRINGS
 from scipy.sparse import csr_array
 
 from fenchel import kernels
 from fenchel.geometry import kernel as module
 from fenchel.geometry import kernel_centring
+from fenchel.geometry.strings import edit_distance, mismatch, spectrum, subsequence
 from fenchel.testing import check_kernel
 
 
 def test_every_kernel_is_a_case():
     """A new kernel joins the laws by a line in cases.py."""
-    found = {type(case) for case in [*SIMPLE, *COMPOSED, *(kernel for kernel, _ in GIVEN)]}
+    cases = [*SIMPLE, *COMPOSED, *STRINGS, *(kernel for kernel, _ in GIVEN)]
+    found = {type(case) for case in cases}
     public = {getattr(kernels, name) for name in kernels.__all__}
-    assert found == {kind for kind in public if not inspect.isabstract(kind)}
+    concrete = {kind for kind in public if not inspect.isabstract(kind)}
+    assert found == concrete
     defined = {
         value
-        for home in (module, kernel_centring)
+        for home in (module, kernel_centring, spectrum, mismatch, subsequence, edit_distance)
         for value in vars(home).values()
         if inspect.isclass(value) and issubclass(value, module.KernelFunction)
     }
-    assert defined == public
+    assert {kind for kind in defined if not inspect.isabstract(kind)} == concrete
 
 
-@pytest.mark.parametrize("kernel", [*SIMPLE, *COMPOSED], ids=repr)
+@pytest.mark.parametrize("kernel", [*SIMPLE, *COMPOSED, *STRINGS], ids=repr)
 def test_laws(kernel, global_random_seed):
     check_kernel(kernel, seed=global_random_seed)
 

@@ -207,7 +207,8 @@ def test_ridge_is_that_of_scikit_learn(memory, weighted):
     X, _, y, s = table(200, weighted=weighted)
     lam = 1e-3
     total = 200.0 if s is None else s.sum()
-    found = minimise(problem(Square(), lam, X, y, s, False, memory), tol=1e-12)
+    # The rounding of the kernel's values, which the gap includes, is 4e-12 of the value here.
+    found = minimise(problem(Square(), lam, X, y, s, False, memory), tol=1e-11)
     other = KernelRidge(alpha=lam * total, kernel="rbf", gamma=0.4).fit(X, y, sample_weight=s)
     K = gram_matrix(KERNEL, X)
     np.testing.assert_allclose(K @ found.point[0], other.predict(X), rtol=1e-6, atol=1e-8)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Side = str | int | None
+STRINGS = "rows of strings"  # 1 where they are, 0 for numbers
 
 
 class Sizes(dict[str, int]):
@@ -110,6 +111,31 @@ def texts(*sides: Side) -> Check:
         return sizes.fits(value.shape, sides) and all(type(text) is str for text in value.flat)
 
     return Check(f"texts of shape {sides}", test)
+
+
+def strings(*sides: Side) -> Check:
+    """An array of objects that are all texts, or all bytes."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "O":
+            return False
+        kinds = {type(one) for one in value.flat}
+        return sizes.fits(value.shape, sides) and (kinds <= {str} or kinds <= {bytes})
+
+    return Check(f"strings of shape ({', '.join(map(str, sides))})", test)
+
+
+def rows(*sides: Side) -> Check:
+    """Rows as an estimator was fitted on them: finite numbers, or strings where its kernel
+    compares those."""
+    return agreed(STRINGS, 0, finite(*sides)) | agreed(STRINGS, 1, strings(*sides))
+
+
+def agreed(name: str, length: int, check: Check) -> Check:
+    """A check of what goes with one value of a name."""
+    return Check(
+        check.words, lambda value, sizes: check.test(value, sizes) and sizes.agree(name, length)
+    )
 
 
 def of_class(*names: str) -> Check:

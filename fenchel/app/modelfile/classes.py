@@ -127,7 +127,11 @@ _PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
 _KERNEL, _METRIC = "fenchel.geometry.kernel", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
 _AFFINITY = "fenchel.models.manifold.affinity."
-KERNELS = ("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid")
+_STRINGS = "fenchel.geometry.strings."
+KERNELS = (
+    *("Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "Cosine", "Sigmoid"),
+    *("Spectrum", "Mismatch", "Subsequence", "EditDistance"),
+)
 _kernel = of_class(*KERNELS, "Sum", "Product", "Scaled")
 _outside = of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
 _metric = of_class("NamedMetric", "Haversine", "GivenDistances")
@@ -181,6 +185,15 @@ VALUES: dict[str, Value] = {
     "Matern": Value(_KERNEL, {"nu": number, "length_scale": number}),
     "Cosine": Value(_KERNEL, {}),
     "Sigmoid": Value(_KERNEL, {"gamma": number, "coef0": number}),
+    "Spectrum": Value(_STRINGS + "spectrum", {"k": count, "normalised": flag}),
+    "Mismatch": Value(
+        _STRINGS + "mismatch",
+        {"k": count, "m": count, "alphabet": text | nothing, "normalised": flag},
+    ),
+    "Subsequence": Value(
+        _STRINGS + "subsequence", {"k": count, "decay": number, "normalised": flag}
+    ),
+    "EditDistance": Value(_STRINGS + "edit_distance", {"gamma": number, "normalised": flag}),
     "Sum": Value(_KERNEL, _both),
     "Product": Value(_KERNEL, _both),
     "Scaled": Value(_KERNEL, {"factor": number, "kernel": _kernel}),

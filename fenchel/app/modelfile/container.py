@@ -143,10 +143,11 @@ def read(file: BinaryIO, size: int) -> Container:
     found = manifests.parse(data)
     if type(found.get("format")) is not int:
         raise ModelFileError("manifest.json has no format number")
-    if found["format"] != manifests.FORMAT:
+    if found["format"] not in manifests.FORMATS:
+        known = " and ".join(map(str, manifests.FORMATS))
         raise ModelFileError(
-            f"it is of format {found['format']}, and this version of fenchel reads format "
-            f"{manifests.FORMAT}: load it with the version that wrote it, or a newer one"
+            f"it is of format {found['format']}, and this version of fenchel reads the formats "
+            f"{known}: load it with the version that wrote it, or a newer one"
         )
     layouts = _layouts(found.get("arrays"))
     expected = _length(entry, layouts, remark)

@@ -14,7 +14,7 @@ from fenchel.app.modelfile.arrays import DIMENSIONS, NUMBERS, dtype_from
 from fenchel.app.modelfile.check import Sizes, described, is_label
 from fenchel.app.modelfile.classes import KINDS, VALUES, class_of
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
-from fenchel.app.modelfile.manifest import fields
+from fenchel.app.modelfile.manifest import FORMATS, fields
 
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _PLAIN = {"b": bool, "i": int, "u": int, "f": float}
@@ -26,12 +26,18 @@ class Decoder:
     def __init__(self, arrays: tuple[NDArray[Any], ...]) -> None:
         self.arrays = arrays
         self.used: set[int] = set()
+        self.format = FORMATS[0]  # the least that holds what was decoded
 
     def finish(self) -> None:
         """Refuses arrays that nothing refers to."""
         if len(self.used) < len(self.arrays):
             idle = min(set(range(len(self.arrays))) - self.used)
             raise ModelFileError(f"arrays/{idle}.bin belongs to nothing in the manifest")
+
+    def check_format(self, told: int) -> None:
+        """Refuses a file of another format than what it holds asks for."""
+        if told != self.format:
+            raise ModelFileError(f"it is of format {told}, and what it holds of {self.format}")
 
     def value(self, found: Any, where: str) -> Any:
         """What a JSON value stands for."""
@@ -55,6 +61,8 @@ class Decoder:
                 return self.array(content, where)
             case "texts":
                 return self._texts(content, where)
+            case "bytestrings":
+                return self._bytestrings(content, where)
             case "objects":
                 return self._objects(content, where)
             case "numpy":
@@ -163,18 +171,26 @@ class Decoder:
         return made
 
     def _texts(self, content: Any, where: str) -> NDArray[Any]:
+        shape, characters, lengths = self._joined(content, where)
+        try:
+            joined = characters.decode("utf-8", "surrogatepass")
+        except ValueError:
+            raise ModelFileError(f"{where} holds texts that are not UTF-8") from None
+        return _object_array(_parts(joined, lengths, where), shape, where)
+
+    def _bytestrings(self, content: Any, where: str) -> NDArray[Any]:
+        shape, joined, lengths = self._joined(content, where)
+        self.format = max(self.format, FORMATS[1])
+        return _object_array(_parts(joined, lengths, where), shape, where)
+
+    def _joined(self, content: Any, where: str) -> tuple[Any, bytes, list[int]]:
+        """The shape of an array of texts or bytes, its entries one after the other, and their
+        lengths."""
         shape, *references = _list(content, where, 3)
         characters, lengths = (self._referred(one, where, "iu", 1) for one in references)
         if characters.dtype != np.uint8 or lengths.dtype != np.int64 or (lengths < 0).any():
             raise ModelFileError(f"{where} holds texts without bytes and lengths")
-        try:
-            joined = characters.tobytes().decode("utf-8", "surrogatepass")
-        except ValueError:
-            raise ModelFileError(f"{where} holds texts that are not UTF-8") from None
-        ends = list(accumulate(lengths.tolist(), initial=0))
-        if ends[-1] != len(joined):
-            raise ModelFileError(f"{where} holds texts whose lengths do not agree")
-        return _object_array([joined[a:b] for a, b in pairwise(ends)], shape, where)
+        return shape, characters.tobytes(), lengths.tolist()
 
     def _objects(self, content: Any, where: str) -> NDArray[Any]:
         shape, items = _list(content, where, 2)
@@ -288,6 +304,14 @@ def _object_array(items: list[Any], shape: Any, where: str) -> NDArray[Any]:
     made = np.empty(len(items), dtype=object)
     made[:] = items
     return made.reshape(sides)
+
+
+def _parts(joined: Any, lengths: list[int], where: str) -> list[Any]:
+    """A text or bytes cut into parts of these lengths."""
+    ends = list(accumulate(lengths, initial=0))
+    if ends[-1] != len(joined):
+        raise ModelFileError(f"{where} holds texts whose lengths do not agree")
+    return [joined[a:b] for a, b in pairwise(ends)]
 
 
 def _given(number: float) -> float | None:

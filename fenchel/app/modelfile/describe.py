@@ -35,6 +35,7 @@ def _told(held: Container) -> dict[str, Any]:
         told = {name: plain.value(value) for name, value in arrays.items()}
         encoder = {"state": found["state"], "arrays": told}
     plain.decoder.finish()
+    plain.decoder.check_format(manifest["format"])
     return {
         "format": manifest["format"],
         "sha256": held.sha256,

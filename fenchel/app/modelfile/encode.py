@@ -7,6 +7,7 @@ Plain JSON values stand for themselves; anything else is an object with one key,
     dict         pairs of key and value
     array        number of the array
     texts        shape, characters and lengths of an array of texts
+    bytestrings  the same of an array of bytes, in format 2
     objects      shape and items of an array of other labels
     numpy        type and value of a numpy scalar            dtype        a numpy type
     random       state of a numpy RandomState
@@ -30,7 +31,7 @@ from fenchel.app.modelfile.arrays import Layout, dtype_name, raw
 from fenchel.app.modelfile.check import described, is_label
 from fenchel.app.modelfile.classes import KINDS, VALUES, class_of
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
-from fenchel.app.modelfile.manifest import is_held
+from fenchel.app.modelfile.manifest import FORMATS, is_held
 
 LONG = 64  # a longer sequence of equal numbers is an array
 
@@ -47,6 +48,7 @@ class Encoder:
         self.data: list[NDArray[np.uint8]] = []
         self.arrays: list[NDArray[Any]] = []
         self.notes: list[str] = []
+        self.format = FORMATS[0]
 
     def array(self, value: NDArray[Any]) -> dict[str, Any]:
         """The reference to an array that is kept."""
@@ -194,6 +196,11 @@ class Encoder:
             lengths = np.array([len(one) for one in items], np.int64)
             held = self.array(np.frombuffer(characters, np.uint8)), self.array(lengths)
             return {"texts": [shape, *held]}
+        if items and all(type(one) is bytes for one in items):
+            self.format = max(self.format, FORMATS[1])
+            lengths = np.array([len(one) for one in items], np.int64)
+            held = self.array(np.frombuffer(b"".join(items), np.uint8)), self.array(lengths)
+            return {"bytestrings": [shape, *held]}
         if not all(map(is_label, items)):
             raise NotHeld("an array of objects that are neither texts nor numbers")
         return {"objects": [shape, [self.value(one) for one in items]]}

@@ -10,7 +10,9 @@ from typing import Any
 
 from fenchel.app.fault import ModelFileError
 
-FORMAT = 1
+# 2 added arrays of bytes strings. A file has the least format that holds it, so that versions which
+# do not know the newest one read what they can.
+FORMATS = (1, 2)
 LARGEST = 10_000_000  # bytes
 DEEPEST = 32
 LONGEST = 32  # characters of a float: 17 digits, sign, point and exponent take 24

@@ -195,6 +195,7 @@ def _model(held: Container, parts: bool) -> ModelFile:
         state, given = found["state"], named(found["arrays"], "the encoder's arrays")
         arrays = {name: decoder.value(v, f"the encoder's {name}") for name, v in given.items()}
     decoder.finish()
+    decoder.check_format(manifest["format"])
     encoder = task = None
     if parts and state is not None:
         encoder = _encoder(state, arrays, model)

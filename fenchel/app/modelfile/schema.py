@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fenchel.app.modelfile.check import (
+    STRINGS,
     Check,
     Sizes,
     any_array,
@@ -19,6 +20,7 @@ from fenchel.app.modelfile.check import (
     texts,
     tuple_of,
 )
+from fenchel.app.modelfile.classes import KERNELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,13 @@ def _labels(value: Any, sizes: Sizes) -> bool:
     return distinct and sizes.agree("K", K) and sizes.agree("planes", 1 if K == 2 else K)
 
 
+def _kernel(value: Any, sizes: Sizes) -> bool:
+    """A kernel of this library, whose rows are of the kind that the model's are."""
+    known = type(value).__name__ in (*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
+    return known and sizes.agree(STRINGS, int(value.of_strings))
+
+
+KERNEL = Check("a kernel of such rows", _kernel)
 AMOUNT = number | any_array("iuf")  # of one target or class, or one for each
 ROWS: dict[str, Check] = {
     "n_features_in_": size_of("d"),

@@ -13,7 +13,7 @@ from fenchel.app.fault import ModelFileError
 from fenchel.app.modelfile import container
 from fenchel.app.modelfile.decode import Decoder
 from fenchel.app.modelfile.encode import Encoder
-from fenchel.app.modelfile.manifest import FORMAT, check_plain, dump
+from fenchel.app.modelfile.manifest import FORMATS, check_plain, dump
 from fenchel.app.whole import whole_file
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -90,7 +90,7 @@ def pack(
     """The manifest's bytes and the arrays of a file; verified to be read back."""
     held = Encoder()
     manifest: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMATS[0],
         "versions": _versions(),
         "estimator": held.estimator(model),
     }
@@ -106,6 +106,7 @@ def pack(
             raise ModelFileError(f"extra is a dict, not a {type(extra).__name__}")
         check_plain(extra, "extra")
         manifest["extra"] = extra
+    manifest["format"] = held.format
     manifest["arrays"] = [layout.to_json() for layout in held.layouts]
     data = dump(manifest)
     # What cannot be read back is refused here, not when it is needed.

@@ -161,6 +161,7 @@ class KernelMetric(Metric):
         return repr(self.kernel)
 
     def tile(self, A: Array, B: Array) -> Floats:
+        A, B = self.kernel.prepared(A, B)
         squares = kernel_distances(self.kernel, A, B)
         size = self.kernel.diagonal(A)[:, None] + self.kernel.diagonal(B)
         squares[squares <= 4.0 * EPS * size] = 0.0

@@ -28,7 +28,7 @@ from fenchel.geometry.named_kernel import (
     GivenColumns,
     named_kernel,
 )
-from fenchel.models.base import host_keep, rows_in
+from fenchel.models.base import compares_strings, host_keep, rows_in
 from fenchel.models.namespace import as_known
 
 Floats = NDArray[np.float64]
@@ -156,4 +156,5 @@ def kernel_tags(estimator: Any, tags: Any) -> Any:
     tags.input_tags.pairwise = isinstance(estimator.kernel, str) and (
         estimator.kernel == "precomputed"
     )
+    tags.input_tags.string = compares_strings(estimator)
     return tags

@@ -100,7 +100,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         "linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed", a kernel such as
         ``fenchel.kernels.Gaussian(0.5)``, or a function of two rows. One that is not positive
         semi-definite, such as "sigmoid", is fitted with a warning: its equations are solved, and
-        the certificate states no bound.
+        the certificate states no bound. With a kernel of strings, such as
+        ``fenchel.kernels.Spectrum(3)``, each row of X is a string.
     gamma : float, "scale", "auto", "median" or None
         Of the kernels by name; None and "auto": 1 / n_features.
     degree, coef0 : of the kernels with these names

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
 from fenchel.models.base import host_keep
 from fenchel.models.namespace import dispatches, fit_method, on_device_of
@@ -114,7 +115,9 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
         """The share of the votes for each class, (n, K), in the precision of the rows; X=None as in
         `predict`."""
         votes = self._shares(X)
-        shares = (votes / votes.sum(axis=1, keepdims=True)).astype(self.X_fit_.dtype, copy=False)
+        shares = (votes / votes.sum(axis=1, keepdims=True)).astype(
+            answer_type(self.X_fit_), copy=False
+        )
         return on_device_of(shares, X) if X is not None and dispatches(X) else shares
 
     @property

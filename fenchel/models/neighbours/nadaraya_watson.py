@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fenchel.data.arrays import answer_type
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.local_average import LocalVariance
@@ -106,6 +107,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NadarayaWatson:
         """Keep the rows X and their targets y; sample_weight: how many copies of each."""
+        self._check_kernel()
         self._learn(valued_rows(self, X, y, sample_weight))
         return self
 
@@ -128,7 +130,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
         return self._out(np.concatenate(found), X), self._out(np.concatenate(errors), X)
 
     def _out(self, values: Floats, X: Any) -> Any:
-        values = values.astype(self.X_fit_.dtype, copy=False)
+        values = values.astype(answer_type(self.X_fit_), copy=False)
         return values_out(values.reshape(len(values), *self.y_fit_.shape[1:]), X)
 
     def _squared_residuals(self) -> Floats:
@@ -145,7 +147,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
         offsets = np.einsum("ij,ij->i", at, slopes)
         weighting = self._weighting(np.array([self.bandwidth_]))
         fold = LocalVariance(weighting, squares, slopes, offsets, top, centre)
-        variance = PairFold.of(self.X_fit_, fold, self.X_fit_.dtype, None)(Q)
+        variance = PairFold.of(self.X_fit_, fold, answer_type(self.X_fit_), None)(Q)
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = np.sqrt(variance) / total[:, None]
         errors[~np.isfinite(top)] = np.inf
@@ -227,6 +229,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NadarayaWatsonClassifier:
         """Keep the rows X and their labels y; sample_weight: how many copies of each."""
+        self._check_kernel()
         training = labelled_rows(self, X, y, sample_weight)
         self.classes_ = training.classes
         self._learn(training)
@@ -246,7 +249,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
 
     def predict_proba(self, X: Any) -> Any:
         """The share of each class, (n, K), in the precision of the rows."""
-        shares = self._shares(X).astype(self.X_fit_.dtype, copy=False)
+        shares = self._shares(X).astype(answer_type(self.X_fit_), copy=False)
         return on_device_of(shares, X) if dispatches(X) else shares
 
     @property

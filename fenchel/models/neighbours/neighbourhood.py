@@ -23,7 +23,7 @@ from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
 from fenchel.geometry.search.search import Floats, Integers, Search, rows_from, without_own
-from fenchel.models.base import host_keep, rows_in
+from fenchel.models.base import compares_strings, host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.neighbours.training_rows import TrainingRows
 
@@ -169,6 +169,7 @@ class Neighbourhood(SelfCertified, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._is_given
         tags.input_tags.pairwise = self._is_given
+        tags.input_tags.string = compares_strings(self)
         return tags
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
 from fenchel.models.base import host_keep
 from fenchel.models.namespace import fit_method
@@ -99,7 +100,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
             total, sums = value_sums(votes, values[numbers])
             refuse_no_votes(total, start)
             parts.append(sums / total[:, None])
-        found = np.concatenate(parts).astype(self.X_fit_.dtype, copy=False)
+        found = np.concatenate(parts).astype(answer_type(self.X_fit_), copy=False)
         return values_out(found.reshape(len(found), *self.y_fit_.shape[1:]), X)
 
     def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.data.arrays import is_sparse
+from fenchel.data.arrays import answer_type, is_sparse
 from fenchel.geometry.kernel import Gaussian, KernelFunction
 from fenchel.geometry.local_average import (
     LocalLine,
@@ -27,7 +27,7 @@ from fenchel.geometry.local_average import (
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
 from fenchel.geometry.tiles import PairFold
-from fenchel.models.base import host_keep, is_remote, rows_in
+from fenchel.models.base import compares_strings, host_keep, is_remote, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.neighbours.leave_one_out import MeanErrors
 from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
@@ -67,6 +67,15 @@ class Smoothing(SelfCertified, BaseEstimator):
     @property
     def _linear(self) -> bool:
         return False
+
+    def _check_kernel(self) -> None:
+        """Refuses a kernel whose rows have no bandwidth."""
+        if compares_strings(self):
+            raise ValueError(
+                f"kernel={self.kernel!r} compares strings, and a local average divides rows of "
+                "numbers by its bandwidth: take a kernel of numbers, or nearest neighbours, for "
+                "example KNeighborsClassifier(kernel=...)"
+            )
 
     def _learn(self, training: TrainingRows) -> None:
         """Keep the rows that have weight, and choose the bandwidth."""
@@ -133,7 +142,7 @@ class Smoothing(SelfCertified, BaseEstimator):
             fold: Any = LocalMoments(weighting, v, s, unit)
         else:
             fold = LocalSums(weighting, np.column_stack([s, s[:, None] * v]))
-        return PairFold.of(self.X_fit_, fold, self.X_fit_.dtype, None)
+        return PairFold.of(self.X_fit_, fold, answer_type(self.X_fit_), None)
 
     @property
     def _centre(self) -> Floats:

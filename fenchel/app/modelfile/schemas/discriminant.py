@@ -15,10 +15,10 @@ from fenchel.app.modelfile.check import (
     finite_number,
     floats,
     of_class,
+    rows,
     tuple_of,
 )
-from fenchel.app.modelfile.classes import KERNELS
-from fenchel.app.modelfile.schema import CLASSES, Kind
+from fenchel.app.modelfile.schema import CLASSES, KERNEL, Kind
 
 
 def _moments(value: Any, sizes: Sizes) -> bool:
@@ -101,9 +101,9 @@ ESTIMATORS: dict[str, Kind] = {
         {
             **CLASSES,
             **{name: check for name, check in _fisher.items() if name != "rank_"},
-            "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
+            "kernel_": KERNEL,
             "support_": array_of("i", "vectors"),
-            "support_vectors_": finite("vectors", "d") | finite(0, "d"),
+            "support_vectors_": rows("vectors", "d") | finite(0, "d"),
             "dual_coef_": finite("vectors", "axes"),
             "intercept_": finite("axes"),
             "centres_": finite("K", "axes"),

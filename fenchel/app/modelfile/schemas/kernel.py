@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import Check, finite, of_class, text
-from fenchel.app.modelfile.classes import KERNELS
-from fenchel.app.modelfile.schema import PROOF, ROWS, Kind
+from fenchel.app.modelfile.check import Check, finite, rows, text
+from fenchel.app.modelfile.schema import KERNEL, PROOF, ROWS, Kind
 
 _expansion: dict[str, Check] = {
-    "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
-    "X_fit_": finite("n", "d"),
+    "kernel_": KERNEL,
+    "X_fit_": rows("n", "d"),
     "storage_": text,
 }
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")

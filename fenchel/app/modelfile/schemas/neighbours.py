@@ -15,6 +15,7 @@ from fenchel.app.modelfile.check import (
     floats,
     nothing,
     of_class,
+    rows,
     size_of,
     text,
 )
@@ -37,7 +38,7 @@ def _codes(value: Any, sizes: Sizes) -> bool:
 
 _search: dict[str, Check] = {
     **ROWS,
-    "X_fit_": finite("n", "d"),
+    "X_fit_": rows("n", "d"),
     "n_samples_fit_": size_of("n"),
     "effective_metric_": text,
 }

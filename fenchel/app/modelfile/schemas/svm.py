@@ -9,15 +9,15 @@ from fenchel.app.modelfile.check import (
     finite,
     of_class,
     pair,
+    rows,
     tuple_of,
 )
-from fenchel.app.modelfile.classes import KERNELS
-from fenchel.app.modelfile.schema import CLASSES, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schema import CLASSES, KERNEL, PROOF, ROWS, Kind
 
 _support: dict[str, Check] = {
-    "kernel_": of_class(*KERNELS, "Sum", "Product", "Scaled", "GivenColumns"),
+    "kernel_": KERNEL,
     "support_": array_of("i", "vectors"),
-    "support_vectors_": finite("vectors", "d") | finite(0, "d"),
+    "support_vectors_": rows("vectors", "d") | finite(0, "d"),
     "n_support_": array_of("i", None),
     "shape_fit_": pair(count, count),
     "fit_status_": count,

@@ -22,7 +22,7 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.convex.margin import Hinge, Logistic
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import is_sparse
+from fenchel.data.arrays import is_sparse, is_strings
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.design import MatrixDesign
 from fenchel.data.kernel_design import kernel_product
@@ -64,7 +64,8 @@ def _places(rows: Any) -> Numbers:
                 for a, b in ends]  # fmt: skip
         order = {key: place for place, key in enumerate(sorted(set(keys)))}
         return np.array([order[key] for key in keys], np.int64)
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    axis = None if is_strings(rows) else 0  # objects have no rows that numpy sorts
+    return np.unique(rows, axis=axis, return_inverse=True)[1].reshape(-1)
 
 
 def left_out_scores(

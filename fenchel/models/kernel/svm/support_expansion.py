@@ -16,10 +16,16 @@ from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import GivenColumns
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
+from fenchel.models.kernel.kernel_rows import kernel_tags
 from fenchel.models.kernel.svm.dual_fit import DualFit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
+
+def equal_rows(rows: Any, held: Any) -> bool:
+    """Whether two tables are the same, entry by entry."""
+    return bool(abs(rows - held).max() == 0.0 if is_sparse(rows) else np.array_equal(rows, held))
 
 
 class SupportExpansion(BaseEstimator):
@@ -59,9 +65,7 @@ class SupportExpansion(BaseEstimator):
         """Refuses other rows than those of the fit: coefficients name them by number."""
         n, support = rows.shape[0], np.asarray(self.support_, np.int64)
         held = self.support_vectors_
-        same = n == self.shape_fit_[0] and (
-            held.shape[0] == 0 or abs(rows[support] - held).max() == 0.0
-        )
+        same = n == self.shape_fit_[0] and (held.shape[0] == 0 or equal_rows(rows[support], held))
         if not same:
             raise ValueError(
                 f"this {type(self).__name__} was fitted on {self.shape_fit_[0]} rows and its "
@@ -101,9 +105,4 @@ class SupportExpansion(BaseEstimator):
         return np.asarray(found.toarray() if is_sparse(found) else found)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not callable(self.kernel) or isinstance(
-            self.kernel, KernelFunction
-        )
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return kernel_tags(self, super().__sklearn_tags__())

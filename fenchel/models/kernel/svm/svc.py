@@ -74,7 +74,8 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed", a kernel such as
         ``fenchel.kernels.Gaussian(0.5)``, or a function of two tables that gives the matrix of all
         pairs. One that is not positive semi-definite, such as "sigmoid", is fitted with a warning;
-        the certificate then states no bound.
+        the certificate then states no bound. With a kernel of strings, such as
+        ``fenchel.kernels.Spectrum(3)``, each row of X is a string.
     degree, gamma, coef0 :
         Of the kernels with these names; gamma "scale", "auto", "median" or a positive number.
     shrinking : bool

@@ -1,0 +1,1 @@
+"""k-mers of strings, counted exactly."""
