@@ -114,11 +114,11 @@ class DeviceRows:
 
     def squares(self, C: NDArray[Any]) -> Tensor:
         """d² of each row and the centre of its label."""
-        assert self.labels is not None, "assign first"
-        centres = self._on_device(C)
+        labels, centres = self.labels, self._on_device(C)
+        assert labels is not None, "assign first"
 
         def part_of(part: slice) -> Tensor:
-            left = self.X[part].double() - centres[self.labels[part]]
+            left = self.X[part].double() - centres[labels[part]]
             return self.xp.sum(left * left, axis=1)
 
         return self.xp.concat([part_of(part) for part in self._parts])
