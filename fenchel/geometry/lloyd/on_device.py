@@ -28,8 +28,8 @@ from fenchel.geometry.tiles import Nearest, PairFold
 Floats = NDArray[np.float64]
 Tensor = Any  # of torch
 HalfProduct = Callable[[Tensor, Tensor], Tensor]
-# Products that are held at once, a gibibyte in single precision: fewer cost launches (7.5 ms a step of
-# 1,000,000 x 128 with 1024 centres at 2²⁶, of which 5 ms are work).
+# Products that are held at once, a gibibyte in single precision: a step of 1,000,000 x 128 with
+# 1024 centres took 7.5 ms in parts of 2²⁶, of which 5 ms were work and the rest launches.
 PRODUCTS = 2**28
 # Norms of rows are brought to at most 2⁷, so that half their squares, at most 2¹³, are halves.
 REACH = 7
