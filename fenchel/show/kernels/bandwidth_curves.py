@@ -10,7 +10,7 @@ import numpy as np
 
 from fenchel.score.groups import Floats
 from fenchel.score.labels import column
-from fenchel.show.frame import LETTER, SMALL, Side, described
+from fenchel.show.frame import LETTER, SMALL, Side, described, one_or_more
 from fenchel.show.inline import records, rounded, table
 from fenchel.show.parameter_axis import said
 from fenchel.show.scatter import counted_note, number_side, padded, scatter
@@ -78,7 +78,7 @@ def bandwidth_curves(
     ... }
     >>> chart = bandwidth_curves(x, y, fits, truth=np.sin)
     >>> chart.to_dict()["title"]["text"]
-    'Bandwidth 1 is nearest to the truth, off by 0.0653'
+    'Bandwidth 1 is nearest to the truth, off by 0.0945'
     """
     rows, target = (column(given, what).astype(np.float64) for given, what in ((x, "x"), (y, "y")))
     if rows.shape != target.shape or not np.isfinite([rows, target]).all():
@@ -114,7 +114,7 @@ def bandwidth_curves(
     )
     heading = plain(title or best, LONGEST)
     return chart.properties(
-        title=alt.TitleParams(text=lines([heading], room / LETTER), subtitle=notes),
+        title=alt.TitleParams(text=one_or_more(lines([heading], room / LETTER)), subtitle=notes),
         description=". ".join([heading, *notes]),
     )
 

@@ -63,7 +63,7 @@ def correlation_circle(
     >>> model = PCA(2).fit(data.data / data.data.std(axis=0, ddof=1))
     >>> r = model.variables_ / np.sqrt(len(data.data) - 1)
     >>> correlation_circle(r, data.feature_names).to_dict()["title"]["text"]
-    'The plane holds 92 % of a column or more: sepal width (cm) is held least'
+    'Held least: sepal length (cm), 92.3 % of its variance'
     """
     R, called = checked_columns(correlations, names, "correlations")
     held = (R**2).sum(axis=1)
@@ -91,7 +91,7 @@ def correlation_circle(
     wide, tall = REACH * max(1.0, size[0] / size[1]), REACH * max(1.0, size[1] / size[0])
     ends: tuple[Ends, Ends] = ((-wide, wide), (-tall, tall))
     least = int(held.argmin())
-    said = f"The plane holds {percent(float(held[least]))} of a column or more"
+    said = f"Held least: {called[least]}, {percent(float(held[least]))} of its variance"
     notes = [
         "Arrows: correlations of the columns with the axes.",
         "Dashed: half of a column's variance is held.",
@@ -103,7 +103,7 @@ def correlation_circle(
             *_circles(sides),
             *arrows(R[drawn], [called[k] for k in drawn], ends, sides, width, height),
         ],
-        title=title or (f"{said}: {called[least]} is held least" if len(R) > 1 else said),
+        title=title or said,
         notes=notes,
         width=width,
         height=height,

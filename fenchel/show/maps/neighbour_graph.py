@@ -92,14 +92,17 @@ def neighbour_graph(
     notes = ["Lines: edges between neighbours."]
     if stands_for:
         notes.append(f"Circles: {len(places)} rows stand for those nearest to them.")
+    if counts.sum() < n:
+        notes.append(f"{n - counts.sum():,} rows of small components are not drawn.")
     if len(shown) < len(drawn):
         notes.append(f"The longest {len(shown):,} of {len(drawn):,} lines.")
     if d == 3:
         notes.append("Sliders turn and tilt the box.")
+    edges = "edge" if len(pairs) == 1 else "edges"
     layers = (_flat if d == 2 else _solid)(places, counts, field, shown, by, names, (width, height))
     whole = framed(
         [*layers, *by.legend()],
-        title=title or f"{n:,} rows and {len(pairs):,} edges: {_said(parts, part)}",
+        title=title or f"{n:,} rows and {len(pairs):,} {edges}: {_said(parts, part)}",
         notes=notes,
         width=width,
         height=height,
@@ -146,25 +149,25 @@ def _contracted(
 ) -> tuple[Floats, NDArray[np.intp], Floats, Pairs, bool]:
     """Places, rows of each, colours, edges; and whether each stands for several rows.
 
-    Rows that stand for others are evenly spaced in each component, largest components first, and a
-    row belongs to the nearest of its own component.
+    Rows that stand for others are evenly spaced in each component, and a row belongs to the nearest
+    of its own. Of more than so many components the largest are drawn.
     """
     n = len(Z)
     if n <= MOST:
         return Z, np.ones(n, dtype=np.intp), by.field(), pairs, False
     owner = np.full(n, -1, dtype=np.intp)
+    sizes = np.bincount(part)
+    rows_of = np.split(np.argsort(part, kind="stable"), np.cumsum(sizes)[:-1])
+    some = np.argsort(-sizes, kind="stable")[:MOST]
+    # One for each component, and the others by their sizes.
+    shares = np.minimum(1 + (MOST - len(some)) * sizes[some] // sizes[some].sum(), sizes[some])
     chosen: list[int] = []
-    order = np.argsort(-np.bincount(part), kind="stable")
-    rows_of = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
-    for component in order:
+    for component, share in zip(some, shares.tolist(), strict=True):
         rows = rows_of[component]
-        share = min(max(round(MOST * len(rows) / n), 1), len(rows), MOST - len(chosen))
-        if share <= 0:
-            break
-        some = rows[np.linspace(0, len(rows) - 1, share).round().astype(np.intp)]
-        _, nearest = cKDTree(Z[some]).query(Z[rows])
+        those = rows[np.linspace(0, len(rows) - 1, share).round().astype(np.intp)]
+        _, nearest = cKDTree(Z[those]).query(Z[rows])
         owner[rows] = len(chosen) + nearest
-        chosen += some.tolist()
+        chosen += those.tolist()
     kept = owner >= 0
     field = by.means(owner[kept], len(chosen), kept)
     counts = np.bincount(owner[kept], minlength=len(chosen))
