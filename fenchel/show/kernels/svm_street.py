@@ -219,7 +219,7 @@ def _to_side(decision: Decision, rows: Floats, sign: Floats, spans: Floats) -> F
     parts = 1.5 * np.arange(1, STEPS + 1) / STEPS
     places = rows[:, None, :] + parts[:, None] * along[:, None, :]
     found = _asked(decision, places.reshape(-1, 2)).reshape(len(rows), -1)
-    over: NDArray[np.bool_] = np.asarray(sign[:, None] * found >= 1.0)
+    over = np.asarray(sign[:, None] * found) >= 1.0
     first = over.argmax(axis=1)
     high = parts[first]
     low = high - parts[0]
@@ -227,7 +227,7 @@ def _to_side(decision: Decision, rows: Floats, sign: Floats, spans: Floats) -> F
         middle = 0.5 * (low + high)
         beyond = sign * _asked(decision, rows + middle[:, None] * along) >= 1.0
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    return np.where(over.any(axis=1)[:, None], rows + high[:, None] * along, np.nan)
+    return np.where(over.any(axis=1, keepdims=True), rows + high[:, None] * along, np.nan)
 
 
 def _rings(
