@@ -87,4 +87,4 @@ def arrows(
         lines=LINES,
         outward=tips[:, 0],
     )
-    yield written(found, words, ends, size, sides)
+    yield written(found, words, tips, ends, sides, width, height)

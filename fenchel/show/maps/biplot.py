@@ -96,7 +96,7 @@ def biplot(
         said = f"The plane holds {percent(min(sum(held), 1.0))} of the variance"
     sides = side("across", called_axes[0], ends[0]), side("up", called_axes[1], ends[1])
     names_drawn = [called[k] for k in drawn]
-    notes = ["Circles: rows, counted in cells. Arrows: columns, all by one factor longer."]
+    notes = ["Circles: rows, counted in cells. Arrows: columns, scaled by one factor."]
     if len(drawn) < len(V):
         notes.append(f"The {len(drawn)} longest of {len(V):,} columns.")
     return framed(

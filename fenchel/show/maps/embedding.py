@@ -81,7 +81,7 @@ def embedding(
         layers = [_by_value(Z, by, ends, sides, cells)]
         notes = ["Circles: rows, counted in cells, in the colour of their mean."]
     if row_names is not None:
-        layer, said = _named(Z, list(row_names), ends, sides, (across(width), float(height)))
+        layer, said = _named(Z, list(row_names), ends, sides, width, height)
         layers.append(layer)
         notes.append(said)
     return framed(
@@ -127,19 +127,20 @@ def _by_value(Z: Floats, by: Colouring, ends: Any, sides: Any, cells: int) -> An
 
 
 def _named(
-    Z: Floats, row_names: list[Any], ends: Any, sides: Any, size: tuple[float, float]
+    Z: Floats, row_names: list[Any], ends: Any, sides: Any, width: Width, height: int
 ) -> tuple[Any, str]:
     """Names beside their rows, and how many of them are written."""
     if len(row_names) != len(Z):
         raise ValueError(f"{len(Z)} rows need {len(Z)} row_names, got {len(row_names)}")
     wanted = [plain(name, 24) for name in row_names]
     some = np.flatnonzero([bool(name) for name in wanted])
+    size = across(width), float(height)
     at = in_pixels(Z[some], ends, size)
     # Far from the middle first: outliers are what a reader asks the name of.
     away = ((at - in_pixels(np.median(Z, axis=0), ends, size)) ** 2).sum(axis=1)
     order = np.argsort(-away, kind="stable")
     called = [wanted[i] for i in some[order]]
     found = placed(at[order], called, size, obstacles=in_pixels(Z, ends, size))
-    layer = written(found, called, ends, size, sides)
+    layer = written(found, called, Z[some[order]], ends, sides, width, height)
     said = "" if len(found) == len(some) else f"Names of {len(found)} of {len(some):,} rows."
     return layer, said

@@ -10,7 +10,7 @@ import numpy as np
 
 from fenchel.score.groups import Floats
 from fenchel.show.cells import Ends
-from fenchel.show.frame import Side
+from fenchel.show.frame import Side, Width, across, pixels
 from fenchel.show.inline import records, rounded
 
 LETTER, LINE = 5.9, 13.0  # pixels of a letter and of a line at the size of labels
@@ -94,17 +94,36 @@ def in_pixels(points: Floats, ends: Sequence[Ends], size: Sequence[float]) -> Fl
 def written(
     found: Sequence[tuple[int, float, float]],
     words: Sequence[str],
-    ends: Sequence[Ends],
-    size: tuple[float, float],
+    points: Floats,
+    ends: tuple[Ends, Ends],
     sides: tuple[Side, Side],
+    width: Width,
+    height: int,
 ) -> Any:
-    """A layer of the words that `placed` found room for."""
-    low, spans = np.array([end[0] for end in ends]), _spans(ends)
-    pixels = np.array([at for _, *at in found]).reshape(-1, 2)
-    x, y = (low + pixels / np.asarray(size) * spans).T
-    data = records(x=rounded(x, spans[0]), y=rounded(y, spans[1]), s=[words[k] for k, *_ in found])
+    """A layer of the words that `placed` found room for beside these places of the plane.
+
+    A word keeps its distance in pixels from its point, and stays inside, when a figure is as wide
+    as its container.
+    """
+    some = [k for k, *_ in found]
+    size = across(width), float(height)
+    (x0, x1), (y0, y1) = ends
+    left = np.array([at for _, at, _ in found])
+    offset = left - in_pixels(points[some], ends, size)[:, 0]
+    up = y0 + np.array([middle for *_, middle in found]) / height * (y1 - y0)
+    data = records(
+        a=rounded(points[some, 0], x1 - x0),
+        y=rounded(up, y1 - y0),
+        d=np.round(offset),
+        n=[round(LETTER * len(words[k])) for k in some],
+        s=[words[k] for k in some],
+    )
+    wide = pixels(width)
+    start = f"(datum.a - {x0!r}) * {wide} / {x1 - x0!r} + datum.d"
+    inside = f"max(0, min({start}, {wide} - datum.n))"
     return (
         alt.Chart(data)
+        .transform_calculate(x=f"{x0!r} + {inside} * {x1 - x0!r} / {wide}")
         .mark_text(align="left", baseline="middle", style="ink", fontSize=11)
         .encode(
             x=alt.X("x:Q", **sides[0]),
