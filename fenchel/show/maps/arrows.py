@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.score.groups import Floats
-from fenchel.show.cells import Ends
-from fenchel.show.frame import Side, Width, pixels
-from fenchel.show.frame import across as plane_width
+from fenchel.show.frame import pixels
 from fenchel.show.inline import records, rounded
 from fenchel.show.labels import middle_cut
-from fenchel.show.maps.placing import in_pixels, placed, written
+from fenchel.show.maps.placing import Plane, placed, written
 from fenchel.show.words import distinct, plain
 
 MOST = 15  # arrows of a figure: more names than that find no room
@@ -41,25 +39,22 @@ def longest(V: Floats) -> NDArray[np.intp]:
 
 
 def arrows(
-    tips: Floats,
-    called: Sequence[str],
-    ends: tuple[Ends, Ends],
-    sides: tuple[Side, Side],
-    width: Width,
-    height: int,
-    crowd: Floats | None = None,
+    tips: Floats, called: Sequence[str], plane: Plane, crowd: Floats | None = None
 ) -> Iterator[Any]:
     """Arrows from (0, 0), and the names of as many as find room beside their tips, off the rows in
     the crowd where that can be."""
-    (x0, x1), (y0, y1) = ends
+    (x0, x1), (y0, y1) = plane.ends
     data = records(
         x=rounded(tips[:, 0], x1 - x0), y=rounded(tips[:, 1], y1 - y0), s=[*map(plain, called)]
     )
-    across, up = alt.X("x:Q", **sides[0]), alt.Y("y:Q", **sides[1])
+    across, up = alt.X("x:Q", **plane.sides[0]), alt.Y("y:Q", **plane.sides[1])
     shaft = alt.Chart(data).mark_rule(style="ink", strokeWidth=1.3)
     yield shaft.encode(x=across, y=up, x2=alt.datum(0.0), y2=alt.datum(0.0))
     # The head turns with the shaft, whose direction in pixels depends on the size of the figure.
-    wide, tall = f"{pixels(width)} / {x1 - x0:.8g}", f"{height} / {y1 - y0:.8g}"
+    wide, tall = (
+        f"{pixels(plane.width)} / ({plane.spans[0]})",
+        f"{plane.height} / ({plane.spans[1]})",
+    )
     head = alt.Chart(data).transform_calculate(
         a=f"180 / PI * atan2(datum.x * {wide}, datum.y * {tall})"
     )
@@ -74,17 +69,15 @@ def arrows(
         ],
     )
     words = [middle_cut(name) for name in called]
-    size = plane_width(width), float(height)
-    at, origin = in_pixels(tips, ends, size), in_pixels(np.zeros(2), ends, size)
+    at, origin = plane.in_pixels(tips), plane.in_pixels(np.zeros(2))
     along = np.linspace(0.0, 1.0, 40)[:, None, None]
-    shafts = (origin + along * (at - origin)).reshape(-1, 2)
     found = placed(
         at,
         words,
-        size,
-        obstacles=shafts,
-        crowd=None if crowd is None else in_pixels(crowd, ends, size),
+        plane.size,
+        obstacles=(origin + along * (at - origin)).reshape(-1, 2),
+        crowd=None if crowd is None else plane.in_pixels(crowd),
         lines=LINES,
         outward=tips[:, 0],
     )
-    yield written(found, words, tips, ends, sides, width, height)
+    yield written(found, words, tips, plane)

@@ -19,6 +19,7 @@ from fenchel.show.cells import counted, reach, side
 from fenchel.show.frame import Width, framed
 from fenchel.show.maps.arrows import arrows, checked_columns, longest
 from fenchel.show.maps.colouring import checked_points, colouring
+from fenchel.show.maps.placing import Plane
 from fenchel.show.words import percent, plain
 
 CELLS = 30
@@ -102,7 +103,7 @@ def biplot(
     return framed(
         [
             *counted(Z, by.codes, ends, by.called, sides, what="group", cells=CELLS),
-            *arrows(tips, names_drawn, ends, sides, width, height, Z),
+            *arrows(tips, names_drawn, Plane.of(ends, sides, width, height), Z),
         ],
         title=title or said,
         notes=notes,

@@ -14,10 +14,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.show.cells import Ends
 from fenchel.show.frame import Side, Width, across, framed, pixels
 from fenchel.show.inline import table
 from fenchel.show.maps.arrows import arrows, checked_columns, longest
+from fenchel.show.maps.placing import Plane
 from fenchel.show.theme import GREY
 from fenchel.show.words import percent, plain
 
@@ -83,13 +83,18 @@ def correlation_circle(
             f"{one} ({percent(float(part))})" for one, part in zip(titles, along, strict=True)
         ]
     # A unit is as long on both axes, whatever the shape of the figure.
-    sides: tuple[Side, Side] = (
-        _side("across", titles[0], f"{REACH} * max(1, {pixels(width)} / {height})"),
-        _side("up", titles[1], f"{REACH} * max(1, {height} / {pixels(width)})"),
+    wide = f"{REACH} * max(1, {pixels(width)} / {height})"
+    tall = f"{REACH} * max(1, {height} / {pixels(width)})"
+    ratio = across(width) / height
+    reaches = REACH * max(1.0, ratio), REACH * max(1.0, 1.0 / ratio)
+    plane = Plane(
+        ends=((-reaches[0], reaches[0]), (-reaches[1], reaches[1])),
+        sides=(_side("across", titles[0], wide), _side("up", titles[1], tall)),
+        width=width,
+        height=height,
+        low=f"-{wide}",
+        spans=(f"2 * {wide}", f"2 * {tall}"),
     )
-    size = across(width), float(height)
-    wide, tall = REACH * max(1.0, size[0] / size[1]), REACH * max(1.0, size[1] / size[0])
-    ends: tuple[Ends, Ends] = ((-wide, wide), (-tall, tall))
     least = int(held.argmin())
     said = f"Held least: {called[least]}, {percent(float(held[least]))} of its variance"
     notes = [
@@ -100,8 +105,8 @@ def correlation_circle(
         notes.append(f"The {len(drawn)} longest of {len(R):,} columns.")
     return framed(
         [
-            *_circles(sides),
-            *arrows(R[drawn], [called[k] for k in drawn], ends, sides, width, height),
+            *_circles(plane.sides),
+            *arrows(R[drawn], [called[k] for k in drawn], plane),
         ],
         title=title or said,
         notes=notes,

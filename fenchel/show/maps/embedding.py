@@ -10,10 +10,10 @@ import numpy as np
 
 from fenchel.score.groups import Floats
 from fenchel.show.cells import counted, place, reach, side
-from fenchel.show.frame import Width, across, framed
+from fenchel.show.frame import Width, framed
 from fenchel.show.inline import rounded, table
 from fenchel.show.maps.colouring import Colouring, checked_points, colouring
-from fenchel.show.maps.placing import in_pixels, placed, written
+from fenchel.show.maps.placing import Plane, placed, written
 from fenchel.show.words import plain
 
 CELLS = 30
@@ -81,7 +81,7 @@ def embedding(
         layers = [_by_value(Z, by, ends, sides, cells)]
         notes = ["Circles: rows, counted in cells, in the colour of their mean."]
     if row_names is not None:
-        layer, said = _named(Z, list(row_names), ends, sides, width, height)
+        layer, said = _named(Z, list(row_names), Plane.of(ends, sides, width, height))
         layers.append(layer)
         notes.append(said)
     return framed(
@@ -126,21 +126,18 @@ def _by_value(Z: Floats, by: Colouring, ends: Any, sides: Any, cells: int) -> An
     )
 
 
-def _named(
-    Z: Floats, row_names: list[Any], ends: Any, sides: Any, width: Width, height: int
-) -> tuple[Any, str]:
+def _named(Z: Floats, row_names: list[Any], plane: Plane) -> tuple[Any, str]:
     """Names beside their rows, and how many of them are written."""
     if len(row_names) != len(Z):
         raise ValueError(f"{len(Z)} rows need {len(Z)} row_names, got {len(row_names)}")
     wanted = [plain(name, 24) for name in row_names]
     some = np.flatnonzero([bool(name) for name in wanted])
-    size = across(width), float(height)
-    at = in_pixels(Z[some], ends, size)
+    at = plane.in_pixels(Z[some])
     # Far from the middle first: outliers are what a reader asks the name of.
-    away = ((at - in_pixels(np.median(Z, axis=0), ends, size)) ** 2).sum(axis=1)
+    away = ((at - plane.in_pixels(np.median(Z, axis=0))) ** 2).sum(axis=1)
     order = np.argsort(-away, kind="stable")
     called = [wanted[i] for i in some[order]]
-    found = placed(at[order], called, size, obstacles=in_pixels(Z, ends, size))
-    layer = written(found, called, Z[some[order]], ends, sides, width, height)
+    found = placed(at[order], called, plane.size, obstacles=plane.in_pixels(Z))
+    layer = written(found, called, Z[some[order]], plane)
     said = "" if len(found) == len(some) else f"Names of {len(found)} of {len(some):,} rows."
     return layer, said

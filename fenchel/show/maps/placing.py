@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -19,6 +20,36 @@ CLEAR = 4.0  # pixels between a word and the middle of a circle
 LABELS = 40  # words of a figure
 NEAR = (0.0, 1.0, -1.0)  # lines up or down of the point
 Box = tuple[float, float, float, float]  # left, right, lower and upper edge
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A plane on the screen: what it shows at the usual size, its axes, its size; and where it
+    begins at the left and how far it reaches, as expressions, at the size that it has."""
+
+    ends: tuple[Ends, Ends]
+    sides: tuple[Side, Side]
+    width: Width
+    height: int
+    low: str
+    spans: tuple[str, str]
+
+    @classmethod
+    def of(
+        cls, ends: tuple[Ends, Ends], sides: tuple[Side, Side], width: Width, height: int
+    ) -> Plane:
+        """One that shows the same at any size."""
+        low, spans = f"{ends[0][0]:.10g}", [f"{high - low:.10g}" for low, high in ends]
+        return cls(ends, sides, width, height, low, (spans[0], spans[1]))
+
+    @property
+    def size(self) -> tuple[float, float]:
+        return across(self.width), float(self.height)
+
+    def in_pixels(self, points: Floats) -> Floats:
+        """Places as pixels from the lower left corner, at the usual size."""
+        low, high = np.array(self.ends).T
+        return np.asarray((points - low) / (high - low) * self.size)
 
 
 def placed(
@@ -85,20 +116,8 @@ def _is_free(box: Box, taken: Sequence[Box], obstacles: Floats) -> bool:
     )
 
 
-def in_pixels(points: Floats, ends: Sequence[Ends], size: Sequence[float]) -> Floats:
-    """Places in a plane as pixels from its lower left corner."""
-    low = np.array([end[0] for end in ends])
-    return np.asarray((points - low) / _spans(ends) * np.asarray(size))
-
-
 def written(
-    found: Sequence[tuple[int, float, float]],
-    words: Sequence[str],
-    points: Floats,
-    ends: tuple[Ends, Ends],
-    sides: tuple[Side, Side],
-    width: Width,
-    height: int,
+    found: Sequence[tuple[int, float, float]], words: Sequence[str], points: Floats, plane: Plane
 ) -> Any:
     """A layer of the words that `placed` found room for beside these places of the plane.
 
@@ -106,32 +125,30 @@ def written(
     as its container.
     """
     some = [k for k, *_ in found]
-    size = across(width), float(height)
-    (x0, x1), (y0, y1) = ends
-    left = np.array([at for _, at, _ in found])
-    offset = left - in_pixels(points[some], ends, size)[:, 0]
-    up = y0 + np.array([middle for *_, middle in found]) / height * (y1 - y0)
+    at = np.array([place for _, *place in found]).reshape(-1, 2)
+    away = np.round(at - plane.in_pixels(points[some]))
+    spans = [high - low for low, high in plane.ends]
     data = records(
-        a=rounded(points[some, 0], x1 - x0),
-        y=rounded(up, y1 - y0),
-        d=np.round(offset),
+        a=rounded(points[some, 0], spans[0]),
+        b=rounded(points[some, 1], spans[1]),
+        d=away[:, 0],
+        e=away[:, 1],
         n=[round(LETTER * len(words[k])) for k in some],
         s=[words[k] for k in some],
     )
-    wide = pixels(width)
-    start = f"(datum.a - {x0!r}) * {wide} / {x1 - x0!r} + datum.d"
+    wide, low, (span, tall) = pixels(plane.width), plane.low, plane.spans
+    start = f"(datum.a - ({low})) * {wide} / ({span}) + datum.d"
     inside = f"max(0, min({start}, {wide} - datum.n))"
     return (
         alt.Chart(data)
-        .transform_calculate(x=f"{x0!r} + {inside} * {x1 - x0!r} / {wide}")
+        .transform_calculate(
+            x=f"{low} + {inside} * {span} / {wide}",
+            y=f"datum.b + datum.e * {tall} / {plane.height}",
+        )
         .mark_text(align="left", baseline="middle", style="ink", fontSize=11)
         .encode(
-            x=alt.X("x:Q", **sides[0]),
-            y=alt.Y("y:Q", **sides[1]),
+            x=alt.X("x:Q", **plane.sides[0]),
+            y=alt.Y("y:Q", **plane.sides[1]),
             text=alt.Text("s:N", title="name"),
         )
     )
-
-
-def _spans(ends: Sequence[Ends]) -> Floats:
-    return np.array([high - low for low, high in ends])
