@@ -84,6 +84,16 @@ def decision_boundary(
     >>> chart = decision_boundary(None, None, model.predict, Z, y)
     >>> chart.to_dict()["title"]["text"]
     '2.0 % of the rows lie in a region of another class'
+
+    A boundary that is no line, of a machine with a Gaussian kernel (figure 16.18):
+
+    >>> from sklearn.datasets import make_moons
+    >>> from fenchel import SVC
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> machine = SVC(gamma=1.0).fit(X, y)
+    >>> chart = decision_boundary(None, None, machine.predict, X, y, names=("x", "y"))
+    >>> chart.to_dict()["title"]["text"]
+    '5.0 % of the rows lie in a region of another class'
     """
     rule: Rule | None = predicted if callable(predicted) else None
     rows, true = checked_rows(points, codes)

@@ -125,6 +125,14 @@ def test_a_hard_margin_has_no_slack():
     assert title(chart).endswith("none has slack") and "slacks" not in notes(chart)
 
 
+def test_the_boundary_of_a_kernel_machine_is_drawn_where_it_changes_its_mind(machine):
+    chart = show.decision_boundary(None, None, machine.predict, X, y)
+    lines = np.array([[row["x"], row["y"]] for row in table(chart, *"kixy")])
+    assert len(lines) > 20 and np.median(np.abs(machine.decision_function(lines))) < 0.02
+    wrong = (machine.predict(X) != y).mean()
+    assert title(chart) == f"{percent(wrong)} of the rows lie in a region of another class"
+
+
 # Matrices
 
 
@@ -174,6 +182,17 @@ def test_many_rows_have_the_same_order_as_few():
     assert title(chart) == f"The leading axis holds {held} of the centred matrix"
     corners = {(row["i"], row["j"]): row["v"] for row in table(chart, *"ijv")}
     assert corners[0, 0] > 0.0 > corners[55, 0]
+
+
+@pytest.mark.parametrize("n", [5, 450])
+@pytest.mark.parametrize("make", [np.zeros, np.ones, np.eye])
+def test_rows_that_are_all_alike_stay_in_order(n, make):
+    K = make(n) if make is np.eye else make((n, n))
+    chart = show.gram_matrix(K)
+    assert title(chart).startswith("The leading axis holds ")
+    values = {(row["i"], row["j"]): row["v"] for row in table(chart, *"ijv")}
+    assert values[1, 1] > 0.0 or make is np.zeros
+    assert values[1, 0] == (make is np.ones)
 
 
 @pytest.mark.parametrize(

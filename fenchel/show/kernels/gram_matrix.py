@@ -126,6 +126,9 @@ def _leading(K: Floats) -> tuple[Floats, float]:
 
         centred = LinearOperator((n, n), matvec=product, dtype=np.float64)
         start = np.cos(np.arange(n, dtype=np.float64))
+        # Of equal rows nothing but rounding is left, in units of the largest value.
+        if np.abs(product(start)).max() < 1e-10:
+            return np.zeros(n), 0.0
         # An order of rows needs no more digits than this.
         values, vectors = eigsh(centred, k=1, which="LA", v0=start, tol=1e-4)
         value, vector = float(values[0]) * unit, vectors[:, 0]

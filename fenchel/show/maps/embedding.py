@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.groups import Floats
-from fenchel.show.cells import counted, place, reach, side
+from fenchel.show.cells import cell_numbers, counted, place, reach, side
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import rounded, table
 from fenchel.show.maps.colouring import Colouring, checked_points, colouring
@@ -95,10 +95,9 @@ def embedding(
 
 def _by_value(Z: Floats, by: Colouring, ends: Any, sides: Any, cells: int) -> Any:
     """A circle for each cell that has rows, in the colour of their mean."""
-    at = []
-    for values, (low, high) in zip(Z.T, ends, strict=True):
-        at.append(np.clip(((values - low) / (high - low) * cells).astype(int), 0, cells - 1))
-    used, owner, counts = np.unique(at[0] * cells + at[1], return_inverse=True, return_counts=True)
+    used, owner, counts = np.unique(
+        cell_numbers(Z, ends, cells), return_inverse=True, return_counts=True
+    )
     least, most = by.ends()
     data = table(
         i=used // cells,
