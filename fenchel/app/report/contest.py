@@ -100,8 +100,11 @@ def contest(
     entries = entries_of(task, names)
     left_out: list[tuple[Entry, str]] = []
     if names is None:
-        rows = len(y) * (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
-        reasons = [(one, one.left_out(rows, X.shape[1])) for one in entries]
+        share = (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
+        rarest = len(y) if task.kind == "number" else int(np.bincount(y).min())
+        reasons = [
+            (one, one.left_out(share * len(y), share * rarest, X.shape[1])) for one in entries
+        ]
         left_out += [(one, reason) for one, reason in reasons if reason]
         entries = tuple(one for one, reason in reasons if not reason)
     folder = folder or Folder(task.kind == "number")

@@ -91,7 +91,7 @@ def figures(
     drawers = [*_shared(found), *judged(found, points, known), *correlation_figure(numbers)]
     left = numbers["model"]["leave_one_out"]
     if left is not None:
-        drawers.append(("leave_one_out", lambda: _leave_one_out(left, kind != "number")))
+        drawers.append(("leave_one_out", lambda: _leave_one_out(left)))
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
     whole |= placed_figures([embedding_figures(one, **BROAD) for one in found.maps])
     if "coefficients" in whole:
@@ -202,14 +202,15 @@ def _boundary(found: Study) -> Iterator[Named]:
         yield "boundary", lambda: component_boundary(found, plane)
 
 
-def _leave_one_out(held: dict[str, Any], is_share: bool) -> Any:
+def _leave_one_out(held: dict[str, Any]) -> Any:
     return show.leave_one_out_curve(
         held["values"],
         held["errors"],
         standard_errors=held["standard_errors"],
         chosen=held["chosen"],
-        error="leave-one-out error" if is_share else "mean squared leave-one-out error",
-        share=is_share,
+        name=held["words"],
+        error=held["error"],
+        share=held["share"],
         height=TALL,
         **BROAD,
     )
@@ -317,7 +318,13 @@ def _number(found: Study, points: OperatingPoints | None, known: Known) -> Itera
     yield "predicted_observed", lambda: show.predicted_observed(y, said, **BROAD)
     yield "residuals", lambda: show.residuals(y, said, **BROAD)
     yield "quantile_plot", lambda: show.quantile_plot(y, said, **BROAD)
-    if not found.encoder.is_sparse and found.X.shape[0] * found.X.shape[1] ** 2.0 <= LARGEST:
+    # Leverages are those of least squares: of a model that is not linear they tell nothing.
+    linear = planes(found.model) is not None
+    if (
+        linear
+        and not found.encoder.is_sparse
+        and found.X.shape[0] * found.X.shape[1] ** 2.0 <= LARGEST
+    ):
         yield "leverage", lambda: _leverage(found)
 
 

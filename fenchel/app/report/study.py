@@ -157,16 +157,16 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         constant = rivals.constant.make().fit(X, y)
         score = curve = risk = None
         own = chosen = 0.0
+        said = np.asarray(best.model.predict(X_test))
         if task.kind == "two classes":
             score = positive_score(best.model, X_test)
             curve = Curve.of(y_test, score, pos_label=1)
-            own = own_threshold(best.model)
+            own = own_threshold(best.model, score, said)
             chosen = chosen_threshold(
                 rivals, X[sample], y[sample], options.cost_fp, options.cost_fn
             )
         if task.kind != "number":
             risk = risk_certificate(best.model, X_test, y_test, options.delta)
-        said = np.asarray(best.model.predict(X_test))
         importances = importance(
             task, best.model, encoder, X_test, y_test, options.seed, options.level
         )

@@ -106,13 +106,9 @@ def is_training_table(held: Any, path: str) -> bool:
         return False
 
 
-def certificate_words(model: Any, proof: Certificate) -> str:
+def certificate_words(proof: Certificate, definition: str) -> str:
     """What is proved; of a number that is a definition, what it is called and its value."""
-    from fenchel.models.certified import SelfCertified
-
-    if isinstance(model, SelfCertified) and model.definition:
-        return f"{model.definition} {proof.value:.10g}, exact by its definition"
-    return str(proof)
+    return f"{definition} {proof.value:.10g}, exact by its definition" if definition else str(proof)
 
 
 def chosen_parameters(

@@ -92,6 +92,8 @@ class FisherDiscriminant(
     0.98 True
     """
 
+    objective = "minus the variance between the classes over that within, ridge included, summed over the axes"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "ridge": [Interval(Real, 0, None, closed="left")],

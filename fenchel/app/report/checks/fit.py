@@ -30,16 +30,28 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "Another fit of the same model may be better by more than the tolerance.",
         "Raise max_iter, or strengthen the penalty.",
     )
+    linear = numbers["model"]["linear"]
     if numbers["task"]["classes"]:
+        two = len(numbers["task"]["classes"]) == 2
+        apart = ": a plane separates the classes." if two else ": planes separate the classes."
+        together = (
+            ": its plane does not separate the classes."
+            if two
+            else ": its planes do not separate the classes."
+        )
         yield check(
             "C2",
             "separable classes",
             numbers["training"]["separated"],
             "info",
-            "The model classifies every training row correctly: a plane separates the classes.",
-            "The model misclassifies some training rows: its plane does not separate the classes.",
-            "Without a penalty there is no finite optimum, and training scores say nothing.",
-            "Keep the penalty, and judge by the test rows.",
+            "The model classifies every training row correctly" + ("." if not linear else apart),
+            "The model misclassifies some training rows" + ("." if not linear else together),
+            "Without a penalty there is no finite optimum, and training scores say nothing."
+            if linear
+            else "Scores on the training rows then say nothing about other rows.",
+            "Keep the penalty, and judge by the test rows."
+            if linear
+            else "Judge by the test rows.",
         )
     condition = proof.get("condition", {})
     value, columns = condition.get("value") or 0.0, proof.get("columns", 0)
@@ -65,12 +77,16 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     if numbers["training"]["constant"]:
         yield check(
             "C7",
-            "coefficients",
+            "coefficients" if linear else "a constant model",
             True,
             "warning",
-            "Every coefficient is 0: the model predicts the same for every row.",
+            "Every coefficient is 0: the model predicts the same for every row."
+            if linear
+            else "The model predicts the same for every training row.",
             "",
-            "The penalty that did best in the folds leaves nothing: no column helps.",
+            "The penalty that did best in the folds leaves nothing: no column helps."
+            if linear
+            else "What did best in the folds makes no difference between rows: no column helps.",
             "Look for other columns or more rows.",
         )
     said = numbers["warnings"]
@@ -103,7 +119,9 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
         f"{said}.",
         f"{said}.",
         "The model has fitted chance features of the training rows.",
-        "A stronger penalty, fewer columns or more rows.",
+        "A stronger penalty, fewer columns or more rows."
+        if numbers["model"]["chosen_params"]
+        else "Fewer columns or more rows.",
     )
     test = numbers["headline"]["model"]
     if test["value"] is None:
