@@ -9,9 +9,10 @@ walks along its last parameter. Building an entry imports nothing; `make` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral, Real
 from typing import Any
 
 from fenchel.app.fault import BadUsage
@@ -363,3 +364,16 @@ def entry_named(kind: str, name: str) -> Entry:
     what = {"number": "a number"}.get(kind, kind)
     why = f"{name} does not predict {what}" if elsewhere else f"no model is called {name!r}"
     raise BadUsage(f"{why}: {hint}")
+
+
+def chosen_parameters(
+    parameters: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a fit has chosen in the place of a parameter, such as 17 neighbours for "auto"."""
+    found = {}
+    for name in sorted(parameters):
+        value = attributes.get(f"{name}_")
+        if isinstance(value, bool) or not isinstance(value, Real) or value == parameters[name]:
+            continue
+        found[name] = int(value) if isinstance(value, Integral) else float(value)
+    return found

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
+from fenchel.app.models import Entry as CatalogueEntry
+from fenchel.app.models import chosen_parameters
 from fenchel.app.report.contest import Contest, chooser_of, scoring_of
 from fenchel.app.report.entries import Entry, plain, proved, told, untold
 from fenchel.app.report.split import Effort, Rows
@@ -125,6 +127,7 @@ def winner_numbers(
         "class": type(model).__name__,
         "linear": planes(model) is not None,
         "chosen_params": plain(found.params),
+        "found_params": chosen_parameters(model.get_params(deep=False), vars(model)),
         "chosen_by": found.metric,
         "params": plain(model.get_params(deep=False)),
         "validation_curve": _validation(found.validation),
@@ -216,7 +219,7 @@ def coefficients(
         for fit in contest.judged.outer.estimators or ()
     ]
     spread = np.array(folds) if folds else W[None]
-    reason = _no_interval(model)
+    reason = _no_interval(contest.entry)
     found = []
     for k in range(len(W)):
         plane = task.classes[k] if len(W) > 1 else task.positive or task.target
@@ -248,8 +251,8 @@ def _effect(encoder: Encoder, j: int) -> str:
     return "yes instead of no"
 
 
-def _no_interval(model: Any) -> str:
-    if type(model).__name__ == "LinearRegression":
+def _no_interval(entry: CatalogueEntry) -> str:
+    if not entry.grid:  # no penalty
         return "the model was chosen on these rows, which such an interval would ignore"
     return "a penalised coefficient has no interval of known coverage"
 

@@ -91,12 +91,13 @@ def candidate_lines(numbers: Numbers) -> list[str]:
 def model_line(numbers: Numbers) -> str:
     """The chosen model and its parameters."""
     model, contest = numbers["model"], numbers["contest"]
-    chosen = ", ".join(f"{key}={short(value)}" for key, value in model["chosen_params"].items())
+    params = {**model["chosen_params"], **model["found_params"]}
+    chosen = ", ".join(f"{key}={short(value)}" for key, value in params.items())
     rivals = len(contest["models"]) - 1
     against = "a constant" if not rivals else f"{rivals} other models and a constant"
     against = against.replace("1 other models", "1 other model")
-    how = "chosen" if rivals else "compared with no other model and judged"
-    return f"model: {model['words']}{f' ({chosen})' if chosen else ''}, {how} against {against}"
+    how = "chosen against" if rivals else "compared with"
+    return f"model: {model['words']}{f' ({chosen})' if chosen else ''}, {how} {against}"
 
 
 def score_line(numbers: Numbers) -> str:

@@ -188,7 +188,7 @@ def _told(entry: Any, model: Any) -> dict[str, Any]:
 
 def _found(model: Any) -> dict[str, Any]:
     """What the fit has chosen in the place of a parameter."""
-    from fenchel.app.verbs.told import chosen_parameters
+    from fenchel.app.models import chosen_parameters
 
     return chosen_parameters(model.get_params(deep=False), vars(model))
 

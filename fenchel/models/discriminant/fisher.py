@@ -92,7 +92,7 @@ class FisherDiscriminant(
     0.98 True
     """
 
-    objective = "minus the variance between the classes over that within, ridge included, summed over the axes"
+    objective = "minus the ratio of the variances between and within the classes, summed over axes"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],

@@ -97,7 +97,7 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
     """
 
     objective = (
-        "minus the log-likelihood of Gaussian classes, with the regularised covariances in the place "
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
         "of those of the rows"
     )
 

@@ -85,7 +85,7 @@ class RegularizedDiscriminantAnalysis(SelfCertified, OwnCovariances):
     """
 
     objective = (
-        "minus the log-likelihood of Gaussian classes, with the regularised covariances in the place "
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
         "of those of the rows"
     )
 
@@ -185,7 +185,7 @@ class RegularizedDiscriminantAnalysisCV(SelfCertified, OwnCovariances):
     """
 
     objective = (
-        "minus the log-likelihood of Gaussian classes, with the regularised covariances in the place "
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
         "of those of the rows"
     )
 

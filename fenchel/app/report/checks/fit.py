@@ -16,17 +16,13 @@ SMALL_LOSS, LARGE_LOSS = 0.02, 0.1  # of the score from training to test rows
 def checks(numbers: Numbers) -> Iterator[Finding]:
     """What is proved of the fit, and what speaks against it."""
     proof = numbers["certificate"]
-    gap = proof.get("relative_gap")
     yield check(
         "C1",
         "certificate of the fit",
         not proof["certified"],
         "warning",
         f"The fit is not certified: {proof.get('reason', '')}.",
-        f"The fit is proved to be within {f'{gap:.2g}' if gap > ROUNDING else 'rounding'} of the "
-        "best possible objective. That is a statement about the computation, not about the model."
-        if gap is not None
-        else "The fit is proved.",
+        _proved(proof),
         "Another fit of the same model may be better by more than the tolerance.",
         "Raise max_iter, or strengthen the penalty.",
     )
@@ -103,6 +99,19 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     )
 
 
+def _proved(proof: Numbers) -> str:
+    """What is proved of a fit, of which there is a certificate."""
+    gap = proof.get("relative_gap")
+    if proof.get("definition"):
+        return f"The {proof['definition']} was computed exactly: this model minimises nothing."
+    if gap is None:
+        return "The fit is proved."
+    return (
+        f"The fit is proved to be within {f'{gap:.2g}' if gap > ROUNDING else 'rounding'} of the "
+        "best possible objective. That is a statement about the computation, not about the model."
+    )
+
+
 def _agreement(numbers: Numbers) -> Iterator[Finding]:
     """Training rows against the folds: overfitting. Test rows against the folds: another draw."""
     held = numbers["contest"]
@@ -111,16 +120,22 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
     train, mean = numbers["training"]["score"], folds["value"]
     loss = train - mean
     said = f"{metric} is {train:.3g} on the training rows and {mean:.3g} over the folds"
+    # Of neighbours and local averages every training row is the nearest to itself.
+    local = numbers["model"]["leave_one_out"] is not None
     yield check(
         "C3",
         "overfitting",
         loss > SMALL_LOSS and train > folds.get("high", mean),
-        "warning" if loss > LARGE_LOSS else "info",
+        "warning" if loss > LARGE_LOSS and not local else "info",
         f"{said}.",
         f"{said}.",
-        "The model has fitted chance features of the training rows.",
+        "Each training row is among its own neighbours, so that the score there is too good."
+        if local
+        else "The model has fitted chance features of the training rows.",
         "A stronger penalty, fewer columns or more rows."
         if numbers["model"]["chosen_params"]
+        else "Judge by the folds and the test rows."
+        if local
         else "Fewer columns or more rows.",
     )
     test = numbers["headline"]["model"]

@@ -190,8 +190,8 @@ def _bayes_error(numbers: Numbers) -> Markup | None:
         ],
     ]
     note = (
-        "Far below the error on the test rows the first tells of misfit: the classes are not "
-        "Gaussian, or their parameters are not known well enough."
+        "Where the two lie far apart the classes are not Gaussian, or their parameters are not "
+        "known well enough."
     )
     return folded(
         "Bayes error of the fitted classes",
@@ -292,6 +292,11 @@ def _importance(held: dict[str, Any]) -> Markup:
     )
 
 
+def _with_end(metric: str) -> str:
+    """The name of a metric, closed by a comma where it has one already."""
+    return f"{metric}," if "," in metric else metric
+
+
 def _curves(held: dict[str, Any]) -> list[Markup]:
     found = []
     curve = held["validation_curve"]
@@ -306,7 +311,7 @@ def _curves(held: dict[str, Any]) -> list[Markup]:
         found.append(
             folded(
                 "Validation curve in numbers",
-                table(f"{capital(curve['metric'])} for each value", header, rows),
+                table(f"{_with_end(capital(curve['metric']))} for each value", header, rows),
             )
         )
     curve = held["learning_curve"]

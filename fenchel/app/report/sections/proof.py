@@ -55,10 +55,11 @@ def proof_section(
         ]
     )
     parts = "coefficients" if numbers["model"]["linear"] else "parameters"
+    closed = held["kind"] in ("exact", "eigen") and len(held["history"]) == 1
     run = [
-        ["tolerance", f"{held['tolerance']:g}"],
+        *([["tolerance", f"{held['tolerance']:g}"]] * (not closed)),
         ["stopping rule", held["stopping_rule"]],
-        ["steps", held["steps"]],
+        *([["steps", held["steps"]]] * (not closed)),
         ["seconds", timed("certificate.fit")],
         ["threads", held["threads"]],
         ["rows × columns", f"{held['rows']:,} × {held['columns']:,}"],
@@ -81,10 +82,10 @@ def proof_section(
     return section(
         "proof",
         "Proof",
-        table("Certificate", ["", "by the solver", "recomputed"], rows),
+        table("Certificate", ["", "by the fit" if closed else "by the solver", "recomputed"], rows),
         _risk(numbers),
         folded(
-            "The solver: its run and its convergence",
+            "How it was computed" if closed else "The solver: its run and its convergence",
             table("The run", ["", ""], run),
             grid(
                 figure("convergence", figures),
@@ -95,7 +96,9 @@ def proof_section(
                 ["step", "objective", "bound", "relative gap", "kind"],
                 history,
                 left=(),
-            ),
+            )
+            if not closed
+            else None,
         ),
         lead=f"{capital(said)}. {_of(held)}"
         + (_OF_A_DEFINITION if exact else _OF_AN_OBJECTIVE.format(parts=parts)),
