@@ -112,6 +112,12 @@ def _proved(proof: Numbers) -> str:
     )
 
 
+def _digits(score: float) -> str:
+    """Three digits, and more where a score near 1 would be rounded to it."""
+    texts = (f"{score:.{digits}g}" for digits in range(3, 17))
+    return next((text for text in texts if score == 1.0 or float(text) != 1.0), "1")
+
+
 def _agreement(numbers: Numbers) -> Iterator[Finding]:
     """Training rows against the folds: overfitting. Test rows against the folds: another draw."""
     held = numbers["contest"]
@@ -119,7 +125,7 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
     folds = next(one for one in held["models"] if one["name"] == held["chosen"])["score"]
     train, mean = numbers["training"]["score"], folds["value"]
     loss = train - mean
-    said = f"{metric} is {train:.3g} on the training rows and {mean:.3g} over the folds"
+    said = f"{metric} is {_digits(train)} on the training rows and {_digits(mean)} over the folds"
     # Of neighbours and local averages every training row is the nearest to itself.
     local = numbers["model"]["leave_one_out"] is not None
     yield check(
@@ -148,8 +154,8 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
         "test rows against folds",
         not low <= mean <= high,
         "info",
-        f"{said} and {mean:.3g} over the folds of the training rows.",
-        f"{said}, an interval that holds the {mean:.3g} of the folds.",
+        f"{said} and {_digits(mean)} over the folds of the training rows.",
+        f"{said}, an interval that holds the {_digits(mean)} of the folds.",
         "The test rows are an unlucky (or lucky) draw, or differ from the training rows.",
         "Trust the interval of the test rows; see whether another --seed gives the same picture.",
     )
