@@ -100,11 +100,13 @@ def contest(
     entries = entries_of(task, names)
     left_out: list[tuple[Entry, str]] = []
     if names is None:
-        share = (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
         rarest = len(y) if task.kind == "number" else int(np.bincount(y).min())
-        reasons = [
-            (one, one.left_out(share * len(y), share * rarest, X.shape[1])) for one in entries
-        ]
+        reasons = []
+        for one in entries:
+            share = (work.outer - 1) / work.outer
+            if one.grid:  # most of its fits are inside of folds
+                share *= (work.inner - 1) / work.inner
+            reasons.append((one, one.left_out(share * len(y), share * rarest, X.shape[1])))
         left_out += [(one, reason) for one, reason in reasons if reason]
         entries = tuple(one for one, reason in reasons if not reason)
     folder = folder or Folder(task.kind == "number")
