@@ -30,10 +30,11 @@ def ring(rows=160):
 
 @cache
 def report(model):
-    frame = ring()
-    if entry_of("number", model):
+    number = entry_of("number", model)
+    frame = ring(80 if number else 160)
+    if number:
         u, v = frame["u"].to_numpy(), frame["v"].to_numpy()
-        frame = frame.with_columns(pl.Series("kind", np.sin(2.0 * u) * v + 1e6))
+        frame = frame.with_columns(pl.Series("kind", np.sin(2.0 * u) + 0.3 * v + 1e6))
     return build(source(frame), Options(target="kind", models=(model,), challenger=False))
 
 
@@ -135,6 +136,26 @@ def test_who_is_left_out_and_why(name, rows, rarest, columns, why):
 def test_a_name_of_another_task_is_refused_with_those_there_are():
     with pytest.raises(BadUsage, match="svr-rbf does not predict two classes"):
         entry_named("two classes", "svr-rbf")
+
+
+# ----------------------------------------------------------------------- clusters on request
+
+
+def test_clusters_beside_a_target_on_request():
+    rng = np.random.default_rng(0)
+    group = np.arange(120) % 3
+    x = rng.normal(size=(120, 2)) + 12.0 * np.array([[0, 0], [1, 0], [0, 1]])[group]
+    names = pl.Series("kind", np.array(["p", "q", "r"])[group])
+    frame = pl.DataFrame(x, schema=["u", "v"]).with_columns(names)
+    options = Options(target="kind", models=("lda",), challenger=False, clusters=True)
+    found = build(source(frame), options)
+    (one,) = found.numbers["clusters"]["clusterings"]
+    assert one["chosen"] == 3 and one["rows"] == found.numbers["rows"]["training"]
+    assert "100 % of the rows" in found.figures["cluster_classes_0"]["title"]
+    text = page_text(found)
+    assert "which know nothing of the target" in text and "3 clusters" in text
+    assert {"S2", "S3", "S4"} <= {one["code"] for one in found.numbers["findings"]}
+    assert report("qda").numbers["clusters"] is None
 
 
 # ------------------------------------------------------------------------------- single words

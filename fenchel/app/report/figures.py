@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel import show
-from fenchel.app.report.embeddings import embedding_figures
+from fenchel.app.report.clusters import Clustering, cluster_figures
+from fenchel.app.report.embeddings import embedding_figures, mapped_rows
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
@@ -60,6 +61,7 @@ KINDS = {
     "dendrogram": "Bisecting k-means",
     "restarts": "Starts",
     "silhouettes": "Silhouettes",
+    "cluster_classes": "Classes within the clusters",
     "scree": "Principal axes",
     "embedding": "The rows in a plane",
 }
@@ -93,6 +95,7 @@ def figures(
     if left is not None:
         drawers.append(("leave_one_out", lambda: _leave_one_out(left)))
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
+    whole |= placed_figures([_clusters(found, one) for one in found.clusterings])
     whole |= placed_figures([embedding_figures(one, **BROAD) for one in found.maps])
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
@@ -106,6 +109,22 @@ def figures(
     if "boundary" in whole:
         whole["boundary"]["notes"] += _boundary_notes(found)
     return whole
+
+
+def _clusters(found: Study, one: Clustering) -> dict[str, Any]:
+    """The charts of a clustering, and the classes within its clusters."""
+    charts = cluster_figures(one, **BROAD)
+    classes = found.parts.task.classes
+    if classes and one.count > 1:
+        y = found.y[mapped_rows(len(found.y), found.options.seed)]
+        charts["cluster_classes"] = show.cluster_classes(
+            one.labels,
+            y,
+            labels=[f"cluster {k + 1}" for k in range(one.count)],
+            class_labels=classes,
+            **BROAD,
+        )
+    return charts
 
 
 def _boundary_notes(found: Study) -> str:

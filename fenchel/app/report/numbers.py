@@ -16,8 +16,9 @@ from fenchel.app.metrics import NAMES, metrics
 from fenchel.app.report import card, errors, number, several, two
 from fenchel.app.report.checks import findings
 from fenchel.app.report.cluster_bootstrap import cluster_interval, weighted_score
+from fenchel.app.report.clusters import cluster_numbers
 from fenchel.app.report.contest import contest_numbers, seconds
-from fenchel.app.report.embeddings import embedding_numbers
+from fenchel.app.report.embeddings import embedding_numbers, why_unmapped
 from fenchel.app.report.entries import Entry, plain, told, untold
 from fenchel.app.report.fitted import (
     certificate_numbers,
@@ -103,6 +104,7 @@ def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
                     "as_is": options.as_is,
                     "models": options.models,
                     "challenger": options.challenger,
+                    "clusters": options.clusters,
                 }
             ),
         },
@@ -159,12 +161,22 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
             "separated": bool(task.classes)
             and bool((found.model.predict(found.X) == found.y).all()),
         },
+        "clusters": _clusters(found),
         "embeddings": [embedding_numbers(one, found.encoder.names) for one in found.maps],
         "warnings": list(found.warnings),
         **judged,
     }
     numbers["findings"] = findings(numbers)
     return plain(numbers)
+
+
+def _clusters(found: Study) -> Numbers | None:
+    """Clusters of the training rows, where they were asked for, or why there are none."""
+    if not found.options.clusters:
+        return None
+    names = found.encoder.names
+    held = [cluster_numbers(one, names) for one in found.clusterings]
+    return {"clusterings": held} if held else {"reason": why_unmapped(found.X)}
 
 
 def _constant(found: Study) -> bool:

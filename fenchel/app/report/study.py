@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fenchel.app.report.challenger import WORDS as CHALLENGER
 from fenchel.app.report.challenger import Challenger, challenge
+from fenchel.app.report.clusters import Clustering, grouped
 from fenchel.app.report.contest import Contest, contest, scoring_of
 from fenchel.app.report.embeddings import Embedding, mapped
 from fenchel.app.report.fitted import Winner, winner
@@ -91,6 +92,7 @@ class Study:
     total_rows: tuple[TotalRow, ...]
     target_doubts: tuple[str, ...]
     maps: tuple[Embedding, ...] = ()
+    clusterings: tuple[Clustering, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -173,6 +175,10 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         plain_fit = unpenalised(task, encoder, X, y, options.level)
     with clock.part("mapping the rows"):
         maps = mapped(task, X, y, options.seed)
+    clusterings: tuple[Clustering, ...] = ()
+    if options.clusters:
+        with clock.part("looking for clusters"):
+            clusterings = grouped(X, options.seed)
     challenger = None
     if options.challenger:
         with clock.part(f"fitting the challenger, {CHALLENGER}"):
@@ -207,6 +213,7 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         total_rows=totals,
         target_doubts=doubts,
         maps=maps,
+        clusterings=clusterings,
     )
 
 
