@@ -134,7 +134,7 @@ class LandmarkTable:
     @property
     def sum_error(self) -> float:
         """γ with an error of at most γ Σ|terms| in a sum over the rows by a pass."""
-        # Of the rows of a strip, the strips of a tile, the tiles of a range or block, and in a tree.
+        # Rows of a strip, strips of a tile, tiles of a range or block, and these in a tree.
         height, in_tree = self.kernel.tile_rows, math.log2(self.n_rows + 1.0)
         count = TILES if self._in_ranges else self.blocks.longest / height + 1.0
         return (STRIP + height / STRIP + 1.0 + count + in_tree) * U

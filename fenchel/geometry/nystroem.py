@@ -151,7 +151,7 @@ def landmark_numbers(
     usable: rows with weight; None for all n.
     """
     among = np.arange(n) if usable is None else usable
-    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
+    if isinstance(landmarks, Integral):
         count = int(landmarks)
         if not 1 <= count <= len(among):
             raise ValueError(
@@ -167,7 +167,10 @@ def landmark_numbers(
     numbers = np.unique(given.astype(np.int64))
     wrong = numbers[(numbers < 0) | (numbers >= n)]
     if len(wrong):
-        raise ValueError(f"landmarks names row {wrong[0]} of a table with {n} rows: give 0 to n - 1")
+        raise ValueError(
+            f"landmarks names row {wrong[0]} of a table with {n} rows: give numbers from 0 to "
+            f"{n - 1}"
+        )
     if len(numbers) < len(given):
         values, counts = np.unique(given, return_counts=True)
         raise ValueError(f"landmarks names row {values[counts > 1][0]} twice: give each once")

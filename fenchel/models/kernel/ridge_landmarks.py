@@ -1,6 +1,6 @@
 """Kernel ridge regression on landmarks: its fit, and its proof among all functions of the kernel.
 
-    f = Σ cⱼ k(zⱼ, ·) over m rows z,   of all n rows   min Σ sᵢ (yᵢ - f(xᵢ))² + α‖f‖²
+f = Σ cⱼ k(zⱼ, ·) over m rows z,   of all n rows   min Σ sᵢ (yᵢ - f(xᵢ))² + α‖f‖²
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Numbers = NDArray[np.int64]
 # A fit makes its proof among all functions where that takes no more kernel values, n²/2, than four
 # of its own passes.
 AT_FIT = 8
-# Rows up to which that proof is made when it is asked for: 2^35 kernel values, minutes on two cores.
+# Rows up to which that proof is made when it is asked for: 2^35 values, minutes on two cores.
 MOST_ROWS = 2**18
 
 

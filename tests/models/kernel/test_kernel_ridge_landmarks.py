@@ -150,7 +150,7 @@ def test_tensors_and_dask():
 
 
 def test_strings_functions_and_matrices():
-    X, y, s = noisy(90)
+    X, y, _ = noisy(90)
     K = gram_matrix(kernels.Gaussian(0.3), X)
     some = np.arange(0, 90, 6)
     plain = KernelRidge(kernel="rbf", gamma=0.3, landmarks=some).fit(X, y)
@@ -175,9 +175,7 @@ def test_the_same_bits_for_any_threads_and_landmarks_by_seed():
         with fenchel.threads(count):
             fits.append(KernelRidge(kernel="rbf", landmarks=30).fit(X, y, s).dual_coef_)
     assert np.array_equal(*fits)
-    a, b = (
-        KernelRidge(kernel="rbf", landmarks=30, random_state=seed).fit(X, y) for seed in (1, 2)
-    )
+    a, b = (KernelRidge(kernel="rbf", landmarks=30, random_state=seed).fit(X, y) for seed in (1, 2))
     assert not np.array_equal(a.landmarks_, b.landmarks_)
 
 
@@ -194,7 +192,7 @@ def test_any_scale():
 
 
 def test_bad_input():
-    X, y, s = noisy(40)
+    X, y, _ = noisy(40)
     fit = KernelRidge(kernel="rbf").set_params
     with pytest.raises(ValueError, match="landmarks=41 must lie between 1 and"):
         fit(landmarks=41).fit(X, y)
