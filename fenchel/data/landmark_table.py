@@ -44,7 +44,8 @@ U = 2.0**-53
 # Tiles that a thread takes at once: 2000 landmarks make them some ten milliseconds, a hundred times
 # what handing them over takes, and 20,000 rows still give sixteen threads work.
 TILES = 4
-STRIP = 32  # rows whose products are summed first, so that the bound of what sums round is low
+# Rows, and columns, whose products are summed first, so that the bound of what sums round is low.
+STRIP, COLUMNS = 32, 128
 GRAM_ROWS = 2048  # the same for a Gram matrix, of whose partial sums there is one for each
 
 
@@ -132,6 +133,11 @@ class LandmarkTable:
         return U * self.kernel.rounding(columns)
 
     @property
+    def score_error(self) -> float:
+        """γ with an error of at most γ Σ|terms| in a sum over the landmarks."""
+        return (COLUMNS + self.count / COLUMNS + 2.0) * U
+
+    @property
     def sum_error(self) -> float:
         """γ with an error of at most γ Σ|terms| in a sum over the rows by a pass."""
         # Rows of a strip, strips of a tile, tiles of a range or block, and these in a tree.
@@ -161,7 +167,10 @@ class LandmarkSweep:
 def _swept(kernel: Kernel, A: Any, B: Any, start: int, C: Floats, rule: Rule) -> Totals:
     pull, total = np.zeros(C.shape), None
     for rows, K in _tiles(kernel, A, B):
-        r, sums = rule(slice(start + rows.start, start + rows.stop), K @ C)
+        Z = K[:, :COLUMNS] @ C[:COLUMNS]
+        for left in range(COLUMNS, len(C), COLUMNS):
+            Z += K[:, left : left + COLUMNS] @ C[left : left + COLUMNS]
+        r, sums = rule(slice(start + rows.start, start + rows.stop), Z)
         part = K[:STRIP].T @ r[:STRIP]
         for lo in range(STRIP, len(K), STRIP):
             part += K[lo : lo + STRIP].T @ r[lo : lo + STRIP]

@@ -46,40 +46,47 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rounding:
-    """Bounds of relative errors: entry of a kernel value, rows of a sum over rows.
+    """Bounds of relative errors: entry of a kernel value, rows and columns of sums by a pass over
+    rows and over landmarks.
 
     landmark: √k(z, z) of each; mass: Σ s k(x, x).
     """
 
     entry: float
     rows: float
+    columns: float
     landmark: Floats = field(repr=False)
     mass: float
 
     def of_scores(self, c: Floats) -> Floats:
         """R (T,) with |computed - f(x)| ≤ √k(x, x) R."""
-        m = len(c)
-        return np.asarray(self.landmark @ np.abs(c) * (self.entry + (m + 2.0) * U))
+        return np.asarray(self.landmark @ np.abs(c) * (self.entry + self.columns))
 
 
 def landmark_certificate(
     seen: Seen, w: Floats, c: Floats, alpha: Floats, basis: Floats, rounding: Rounding
 ) -> Certificate:
-    """The gap of w (r, T) over the features of landmarks, c being Bw as computed, summed over the
-    targets; alpha > 0: one for each."""
+    """The gap of f = Σ cⱼ k(zⱼ, ·) over the features of landmarks, c (m, T) being Bw as computed
+    for w (r, T), summed over the targets; alpha > 0: one for each.
+
+    B is square, L'^{-1}: the point is the one with Bw = c, which is off w by L'(c - Bw) and so by
+    no more than Σ √k(zⱼ, zⱼ) |c - Bw|ⱼ, here twice that, L being the factor as computed.
+    """
     m, r = basis.shape
     B = np.abs(basis)
-    scores = rounding.of_scores(c) + rounding.landmark @ (B @ np.abs(w)) * ((r + 2.0) * U)
-    value = seen.squares + alpha * np.sum(w**2, axis=0)
+    scores, length = rounding.of_scores(c), _length(w)
+    moved = 2.0 * (rounding.landmark @ (B @ np.abs(w))) * ((r + 2.0) * U)
+    value = seen.squares + alpha * length**2
     v = basis.T @ seen.pull
     # Of the pull each entry is off by its share of the rows' sum; B' adds up these, and its own.
     off = np.outer(rounding.landmark, seen.reach) * (rounding.rows + rounding.entry + 2.0 * U)
     off = B.T @ (off + np.abs(seen.pull) * ((m + 2.0) * U))
     slope = alpha * w - v
-    size = _length(slope) + _length(off) + 2.0 * U * (alpha * _length(w) + _length(v))
+    size = _length(slope) + _length(off) + alpha * moved + 2.0 * U * (alpha * length + _length(v))
     squares = rounding.mass * scores**2  # Σ s (error of a score)²
     gap = size**2 / alpha + squares
-    charge = 2.0 * seen.reach * scores + squares + 2.0 * (rounding.rows + r * U) * value
+    charge = 2.0 * seen.reach * scores + squares + alpha * moved * (2.0 * length + moved)
+    charge = charge + 2.0 * (rounding.rows + r * U) * value
     bound = np.maximum(value - gap - charge, 0.0)
     floor = 32.0 * U * float(seen.energy.sum())
     return Certificate(float(value.sum()), float(bound.sum()), "duality", floor=floor)

@@ -77,8 +77,8 @@ class LandmarkRidge:
     @cached_property
     def rounding(self) -> Rounding:
         """What passes round."""
-        mass = float(self.s @ self._root**2)
-        return Rounding(self.table.entry_error, self.table.sum_error, self.landmark, mass)
+        mass, table = float(self.s @ self._root**2), self.table
+        return Rounding(table.entry_error, table.sum_error, table.score_error, self.landmark, mass)
 
     def seen(self, c: Floats) -> Seen:
         """A pass at some coefficients."""
