@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
 
 Floats = NDArray[np.float64]
 # A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
@@ -59,8 +59,7 @@ def on_threads(work: Callable[[slice], None], n: int, height: int = TILE_ROWS) -
     workers = thread_count()
     step = max(height, -(-n // (workers * height)) * height)
     with one_blas_thread():
-        for _ in ordered(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers):
-            pass
+        parallel_map(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers)
 
 
 def kernel_product(kernel: Kernel, A: Any, B: Any, v: Floats) -> Floats:
@@ -144,6 +143,5 @@ def gram_matrix(kernel: Kernel, A: Any) -> Floats:
 
     workers = thread_count()
     with one_blas_thread():
-        for _ in ordered(fill, range(0, n, height), workers):
-            pass
+        parallel_map(fill, range(0, n, height), workers)
     return K

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import free_memory, one_blas_thread, ordered, thread_count
+from fenchel.data.blocks import free_memory
 from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky
 
 Floats = NDArray[np.float64]
@@ -111,8 +112,7 @@ class ShiftedGram:
                 A[rows, width] = strip * (root[rows, None] * unit) * root[width]
 
         with one_blas_thread():
-            for _ in ordered(fill, range(0, n, STRIP), thread_count()):
-                pass
+            parallel_map(fill, range(0, n, STRIP))
         A.reshape(-1)[:: n + 1] += dtype.type(shift)
         return A if tiled_cholesky(A) else None
 

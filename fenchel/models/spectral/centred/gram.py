@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.blocks import free_memory
 from fenchel.data.kernel_tiles import symmetric_product
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.single_rows import SingleProducts, single_rows
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
@@ -116,8 +116,7 @@ def _filled(single: SingleProducts, n: int) -> NDArray[np.float32]:
 
     # Values beyond the range of float32 are seen in the diagonal.
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for _ in ordered(fill, range(0, n, HEIGHT), thread_count()):
-            pass
+        parallel_map(fill, range(0, n, HEIGHT))
     return K
 
 
