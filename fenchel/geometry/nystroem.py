@@ -25,12 +25,11 @@ from numbers import Integral
 from typing import Any, final
 
 import numpy as np
-from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fenchel.data.arrays import Array, host, is_sparse, like
-from fenchel.data.blocks import Block, Blocks
+from fenchel.data.arrays import Array, host, is_sparse
+from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
 from fenchel.data.kernel_tiles import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 
@@ -124,15 +123,23 @@ class NystroemFeatures:
         """φ of each row."""
         return np.asarray(self.kernel.tile(X, self.points) @ self.basis)
 
-    def table(self, blocks: Blocks) -> Blocks:
-        """The rows of a table as features, made anew in each pass, with target and weight."""
+    def table(self, blocks: Blocks, memory: float | None = None) -> Blocks:
+        """The rows of a table as features, with target and weight: kept in memory where they take
+        no more than so many bytes, else made anew in each pass.
+
+        memory: half of what is free unless given.
+        """
 
         def mapped(block: Block) -> Block:
             X = block.X if is_sparse(block.X) else host(block.X)
-            phi = kernel_product(self.kernel, X, self.points, self.basis)
-            return replace(block, X=like(phi, block.X) if is_torch_array(block.X) else phi)
+            return replace(block, X=kernel_product(self.kernel, X, self.points, self.basis))
 
-        return blocks.map(mapped, self.basis.shape[1], dtype=np.float64, sparse=False)
+        width = self.basis.shape[1]
+        seen = blocks.map(mapped, width, dtype=np.float64, sparse=False)
+        room = 0.5 * free_memory() if memory is None else memory
+        if 8.0 * blocks.n_rows * width > room:
+            return seen
+        return InMemory(mapped(blocks.whole) if isinstance(blocks, InMemory) else seen.gather())
 
     @property
     def inverse_root(self) -> Floats:
