@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory
@@ -20,6 +22,10 @@ from fenchel.models.namespace import as_known
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+LANDMARKS: dict[str, list[Any]] = {
+    "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+    "random_state": ["random_state"],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +57,24 @@ class LandmarkRows:
 
 
 def landmark_rows(
-    estimator: Any, blocks: Blocks, usable: Numbers | None, random: np.random.Generator
+    estimator: Any,
+    blocks: Blocks,
+    usable: Numbers | None,
+    random: np.random.Generator,
+    *,
+    function_of: Literal["rows", "tables"] = "rows",
+    parameters: dict[str, Any] | None = None,
 ) -> LandmarkRows:
-    """What an estimator's kernel and landmarks name; usable: rows with weight, None for all."""
+    """What an estimator's kernel and landmarks name; usable: rows with weight, None for all;
+    function_of, parameters: of a kernel that is a function."""
     kernel = named_kernel(
         estimator.kernel,
         blocks,
         gamma=estimator.gamma,
         degree=estimator.degree,
         coef0=estimator.coef0,
-        parameters=estimator.kernel_params,
+        function_of=function_of,
+        parameters=parameters,
     )
     numbers = landmark_numbers(estimator.landmarks, blocks.n_rows, usable, random)
     table, given = _as_taken(kernel, estimator, blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from fenchel.models.kernel.kernel_rows import (
     kernel_tags,
     warn_indefinite,
 )
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.ridge_landmarks import certify_landmarks, fit_landmarks
 from fenchel.models.kernel.ridge_rows import RidgeRows
 from fenchel.models.namespace import fit_method
@@ -120,8 +121,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         **KERNEL,
         "tol": [Interval(Real, 0, None, closed="left")],
-        "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "random_state": ["random_state"],
+        **LANDMARKS,
     }
 
     def __init__(

@@ -43,7 +43,7 @@ def fit_landmarks(estimator: Any, blocks: Blocks, found: RidgeRows, alphas: Floa
         )
     random, tol = landmark_random(estimator), float(estimator.tol)
     usable = None if (found.s > 0.0).all() else np.flatnonzero(found.s)
-    rows = landmark_rows(estimator, blocks, usable, random)
+    rows = landmark_rows(estimator, blocks, usable, random, parameters=estimator.kernel_params)
     problem = _problem(rows, found, alphas, random)
     solved = problem.solve(tol)
     estimator.kernel_, estimator.X_fit_ = rows.outside, rows.points

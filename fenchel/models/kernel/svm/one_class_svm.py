@@ -120,7 +120,7 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         s = None if whole.weight is None else host(whole.weight)
         gram = gram_rows(self, blocks)
         found = fit_one_class(self, gram, float(self.nu), s)
-        self._record(gram, blocks, found, found.beta)
+        self._record(gram.outside, blocks, found, found.beta)
         self.offset_ = -self.intercept_
         return self
 
