@@ -106,6 +106,9 @@ CASES = (
     Case("SVC", "binary", {}),
     Case("SVR", "real", {}),
     Case("OneClassSVM", "real", {}),
+    Case("SVC", "binary", {"landmarks": 50}),
+    Case("SVR", "real", {"landmarks": 50}),
+    Case("OneClassSVM", "real", {"landmarks": 50}),
 )
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
 from fenchel.data.landmark_table import LandmarkTable
 from fenchel.geometry.kernel import KernelFunction, Precomputed
 from fenchel.geometry.named_kernel import GivenColumns, named_kernel
@@ -77,6 +77,7 @@ def landmark_rows(
         parameters=parameters,
     )
     numbers = landmark_numbers(estimator.landmarks, blocks.n_rows, usable, random)
+    _refuse_many(len(numbers))
     table, given = _as_taken(kernel, estimator, blocks)
     points = _host(table.take(numbers).X)
     # Of a matrix only the landmarks' part is looked at: a factor of the whole takes n³/3.
@@ -111,6 +112,16 @@ def landmark_random(estimator: Any) -> np.random.Generator:
     return np.random.default_rng(
         check_random_state(estimator.random_state).randint(2**31) if own else 0
     )
+
+
+def _refuse_many(m: int) -> None:
+    # The kernel's matrix of landmarks, its factor, the basis and a Gram matrix.
+    need, have = 4.0 * 8.0 * m * m, free_memory()
+    if need > 0.9 * have:
+        raise MemoryError(
+            f"{m} landmarks need four {m} x {m} matrices, {need / 2**30:.1f} GiB, and "
+            f"{have / 2**30:.1f} GiB are free: give fewer landmarks"
+        )
 
 
 def _as_taken(kernel: KernelFunction, estimator: Any, blocks: Blocks) -> tuple[Blocks, bool]:

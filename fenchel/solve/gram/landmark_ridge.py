@@ -59,7 +59,8 @@ class LandmarkSolution:
 class LandmarkRidge:
     """The problem for targets y (n, T), weights s of 0 or more, and α > 0 of each target.
 
-    basis: B; landmark: √k(z, z); random: draws the sample.
+    basis: B; landmark: √k(z, z); random: draws the sample; sample: how many rows, None for what is
+    cheapest.
     """
 
     table: LandmarkTable
@@ -69,6 +70,7 @@ class LandmarkRidge:
     s: Floats = field(repr=False)
     alpha: Floats
     random: np.random.Generator
+    sample: int | None = None
 
     @cached_property
     def _root(self) -> Floats:
@@ -134,7 +136,8 @@ class LandmarkRidge:
     def _sample(self) -> tuple[Numbers, Floats]:
         """Numbers and weights of the rows of the preconditioner: all, or drawn by weight."""
         some = np.flatnonzero(self.s)
-        count, s = sampled_rows(len(some), self.table.count), self.s[some]
+        cheapest = sampled_rows(len(some), self.table.count)
+        count, s = cheapest if self.sample is None else self.sample, self.s[some]
         if count >= len(some):
             return some, s
         even = bool((s == s[0]).all())

@@ -168,6 +168,18 @@ def test_strings_functions_and_matrices():
     assert np.allclose(every.predict(words), whole.predict(words), atol=1e-5)
 
 
+def test_model_files(tmp_path):
+    X, y, _ = noisy()
+    for given in (KernelRidge(kernel="rbf", landmarks=100), KernelRidge(landmarks=[3, 5, 9])):
+        model = given.fit(X, y)
+        fenchel.save(model, tmp_path / "model.fen")
+        again = fenchel.load(tmp_path / "model.fen")
+        assert np.array_equal(again.predict(X), model.predict(X))
+        assert again.certificate_ == model.certificate_
+        assert np.array_equal(again.landmarks_, model.landmarks_)
+        assert certify(again, X, y) == certify(model, X, y)
+
+
 def test_the_same_bits_for_any_threads_and_landmarks_by_seed():
     X, y, s = noisy(3000)
     fits = []
@@ -208,6 +220,21 @@ def test_bad_input():
         KernelRidge(kernel="sigmoid", landmarks=5).fit(X, y)
     with pytest.raises(ValueError, match="matrix of these is not"):
         KernelRidge(kernel=lambda a, b: -float(a @ b), landmarks=5).fit(X, y)
+
+
+def test_memory_that_is_not_there(monkeypatch):
+    X, y, _ = noisy(100)
+    monkeypatch.setattr("fenchel.models.kernel.landmark_rows.free_memory", lambda: 1e4)
+    with pytest.raises(MemoryError, match=r"50 landmarks need .* GiB .* give fewer landmarks"):
+        KernelRidge(kernel="rbf", landmarks=50).fit(X, y)
+
+
+def test_more_rows_than_the_whole_proof_takes(monkeypatch):
+    X, y, _ = noisy(100)
+    model = KernelRidge(kernel="rbf", landmarks=10).fit(X, y)
+    monkeypatch.setattr("fenchel.models.kernel.ridge_landmarks.MOST_ROWS", 99)
+    with pytest.raises(ValueError, match="takes 100 x 100 kernel values"):
+        certify(model, X, y)
 
 
 def test_a_penalty_that_rounding_outweighs_is_said():

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import fenchel
-from fenchel import SVC, SVR, LinearSVC, LinearSVR, Nystroem, certify, kernels
+from fenchel import SVC, SVR, LinearSVC, LinearSVR, Nystroem, OneClassSVM, certify, kernels
 
 
 def noisy(n=300, seed=0, d=3):
@@ -75,6 +75,26 @@ def test_several_classes(against, tmp_path):
     fenchel.save(few, tmp_path / "few.fen")
     again = fenchel.load(tmp_path / "few.fen")
     assert np.array_equal(again.decision_function(X), few.decision_function(X))
+
+
+def test_one_class():
+    X, _, s = noisy()
+    best = OneClassSVM(kernel=KERNEL, nu=0.2, tol=1e-6).fit(X, sample_weight=s)
+    model = OneClassSVM(kernel=KERNEL, nu=0.2, tol=1e-6, landmarks=np.flatnonzero(s))
+    same = model.fit(X, sample_weight=s)
+    assert same.certificate_.value == pytest.approx(best.certificate_.value, rel=1e-4)
+    assert np.allclose(same.decision_function(X), best.decision_function(X), atol=1e-3)
+    gaps = []
+    for m in (40, 100):
+        few = OneClassSVM(kernel=KERNEL, nu=0.2, tol=1e-6, landmarks=m).fit(X, sample_weight=s)
+        full, again = few.full_certificate_, certify(few, X, sample_weight=s)
+        assert full.bound <= best.certificate_.value and full.value >= best.certificate_.bound
+        assert again.value == pytest.approx(full.value, rel=1e-9)
+        assert again.bound == pytest.approx(full.bound, rel=1e-9)
+        assert full.value == pytest.approx(few.certificate_.value, rel=1e-6)
+        gaps.append(full.relative_gap)
+    assert gaps[1] < gaps[0]
+    assert (few.predict(X) == best.predict(X)).mean() > 0.9
 
 
 def test_matrices_sparse_rows_and_strings():
