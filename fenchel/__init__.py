@@ -97,6 +97,7 @@ _ROOMS = {
     "fenchel.models.spectral.kernel_pca": ("KernelPCA",),
     # kernel machines
     "fenchel.models.kernel.ridge": ("KernelRidge",),
+    "fenchel.models.kernel.nystroem": ("Nystroem",),
     # string kernels
     # support vector machines
     "fenchel.models.kernel.svm.svc": ("SVC",),

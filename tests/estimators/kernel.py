@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import KernelRidge, kernels
+from fenchel import KernelRidge, Nystroem, kernels
 
 ESTIMATORS: list[BaseEstimator] = [
     KernelRidge(),
     KernelRidge(0.1, kernel=kernels.Gaussian(0.2) + 0.5 * kernels.Laplacian(0.1)),
+    Nystroem(),
+    Nystroem(kernels.Matern(1.5), n_components=20, random_state=0),
 ]
