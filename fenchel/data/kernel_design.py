@@ -19,7 +19,6 @@ from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from fenchel.data.arrays import Array, host, is_strings
 from fenchel.data.blocks import (
@@ -31,6 +30,7 @@ from fenchel.data.blocks import (
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix
+from fenchel.data.kernel_coordinates import KernelCoordinates
 from fenchel.data.kernel_tiles import (
     TILE_ROWS,
     Kernel,
@@ -49,7 +49,6 @@ EPS = float(np.finfo(np.float64).eps)
 __all__ = [
     "GramDesign",
     "Kernel",
-    "KernelCoordinates",
     "KernelDesign",
     "KernelExpansion",
     "RowMaker",
@@ -104,6 +103,10 @@ class KernelExpansion(Design):
         """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(k(xᵢ, xᵢ) k(xⱼ, xⱼ))."""
 
     @abstractmethod
+    def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
+        """The functions on some of the rows."""
+
+    @abstractmethod
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         """What gives the rows of K with these numbers, a slice of columns at a time; single: in
         float32, roughly, where that is faster."""
@@ -128,7 +131,7 @@ class KernelExpansion(Design):
         return np.asarray(s @ host(y).reshape(len(s), -1) / self.weight)
 
     def inner(self, u: Floats, v: Floats) -> float:
-        return float(np.vdot(u, self._product(v)))
+        return float(np.vdot(u, self.kept_product(v)))
 
     def paired_product(self, v: Floats) -> DoubleDouble | None:
         """K v in pairs of floats for a vector v; None where K has more than 4096 rows, whose
@@ -160,15 +163,15 @@ class KernelExpansion(Design):
         return self.n_rows + 1
 
     def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
-        return np.asarray(of_row(self.sides[0], self._product(point[0]) + point[1]))
+        return np.asarray(of_row(self.sides[0], self.kept_product(point[0]) + point[1]))
 
     def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
         y, s = self.sides
-        scores = [self._product(w) + b for w, b in points]
+        scores = [self.kept_product(w) + b for w, b in points]
         r, sums = apply_rows(rows, y, scores, s, self.aux)
         return Totals(r, r.sum(0), *sums)
 
-    def _product(self, v: Floats) -> Floats:
+    def kept_product(self, v: Floats) -> Floats:
         """K v; the last few are kept, since a value, its norm and its proof ask for the same."""
         known: list[tuple[Floats, Floats]] = self._memo["products"]
         for u, Ku in list(known):
@@ -202,6 +205,13 @@ class KernelExpansion(Design):
             self._memo["explicit"] = KernelCoordinates(table, L, pivots)
         found: KernelCoordinates = self._memo["explicit"]
         return found
+
+
+def _of_rows(
+    sides: tuple[Array, Floats | None], rows: NDArray[np.int64]
+) -> tuple[Array, Floats | None]:
+    y, s = sides
+    return y[rows], None if s is None else s[rows]
 
 
 @final
@@ -246,6 +256,9 @@ class GramDesign(KernelExpansion):
     @property
     def entry_error(self) -> float:
         return 0.0
+
+    def taken(self, rows: NDArray[np.int64]) -> GramDesign:
+        return GramDesign(self.K[np.ix_(rows, rows)], *_of_rows(self.sides, rows))
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         rows = self.K[numbers]
@@ -348,33 +361,16 @@ class KernelDesign(KernelExpansion):
         X = self._whole.X
         return 0.5 * EPS * self.kernel.rounding(longest(X) if is_strings(X) else X.shape[-1])
 
+    def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
+        y, s = _of_rows(self.sides, rows)
+        if self._matrix is not None:
+            return GramDesign(self._matrix[np.ix_(rows, rows)], y, s)
+        part = InMemory(Block(0, self._whole.X[rows], y, s), None)
+        return KernelDesign(self.kernel, part, self.memory_budget)
+
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         if single and self.single is not None:
             return self.single.maker(numbers)
         rows = self._rows
         points = rows[numbers]
         return lambda part: self.kernel.tile(points, rows[part])
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class KernelCoordinates:
-    """The functions of a kernel's span as the points w of a table L: scores Lw, ⟨f, f⟩ = w·w."""
-
-    design: MatrixDesign
-    L: Floats
-    pivots: NDArray[np.int64]
-
-    def of(self, alpha: Floats) -> Floats:
-        """w of the function Σ αⱼ k(xⱼ, ·)."""
-        return np.asarray(self.L.T @ alpha)
-
-    def coefficients(self, w: Floats, near: Floats | None = None) -> Floats:
-        """α with L'α = w. near: coefficients of which only the error is corrected: where they are
-        almost right, as the dual's are near the optimum, small pivots do no harm."""
-        alpha = np.zeros((len(self.L), *w.shape[1:])) if near is None else np.array(near)
-        for _ in range(2):  # the second corrects what rounding left of the first
-            alpha[self.pivots] += linalg.solve_triangular(
-                self.L[self.pivots], w - self.of(alpha), lower=True, trans="T", check_finite=False
-            )
-        return alpha

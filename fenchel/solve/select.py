@@ -17,6 +17,8 @@ from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.descent import GradientDescent
+from fenchel.solve.gram.kernel_newton import KernelNewton
+from fenchel.solve.gram.shifted_gram import factor_fits
 from fenchel.solve.kernel_span import KernelSpan
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.needs import is_piecewise_linear
@@ -41,6 +43,8 @@ def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
     if isinstance(objective, Ranking):
         yield PairNewton(goal=tol)
     elif isinstance(objective, Problem) and isinstance(objective.design, KernelExpansion):
+        if not is_piecewise_linear(objective.loss) and factor_fits(objective.design.n_rows):
+            yield KernelNewton(goal=tol)
         yield KernelSpan(select, goal=tol)
     elif isinstance(objective, Problem):
         yield _by_shape(objective, tol)
