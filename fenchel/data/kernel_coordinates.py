@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -10,8 +11,34 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.data.design import MatrixDesign
+from fenchel.data.pivoted_cholesky import pivoted_cholesky
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+EPS = float(np.finfo(np.float64).eps)
+
+
+def span_factor(
+    diagonal: Floats,
+    columns: Callable[[Numbers], Floats],
+    product: Callable[[Floats], Floats],
+    memory: float,
+) -> tuple[Floats, Numbers]:
+    """L and its pivots, of a K given by its diagonal, columns and products; refuses a K that is not
+    semi-definite."""
+    n = len(diagonal)
+    L, pivots = pivoted_cholesky(diagonal, columns, memory)
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], n)
+    # For a semi-definite K no entry of K - LL' exceeds the largest remaining pivot, n ε max K, so
+    # that no entry of (K - LL')v exceeds n² ε max K; and there is rounding in K.
+    error = float(np.abs(product(probe) - L @ (L.T @ probe)).max())
+    size = float(diagonal.max(initial=0.0))
+    if not error <= 16.0 * EPS * (n + 16.0) ** 2 * size:
+        raise ValueError(
+            "the kernel is not positive semi-definite on these rows (or not symmetric), so the "
+            "problem is not convex: choose a kernel that is"
+        )
+    return L, pivots
 
 
 @final
@@ -21,7 +48,7 @@ class KernelCoordinates:
 
     design: MatrixDesign
     L: Floats
-    pivots: NDArray[np.int64]
+    pivots: Numbers
 
     def of(self, alpha: Floats) -> Floats:
         """w of the function Σ αⱼ k(xⱼ, ·)."""

@@ -30,7 +30,7 @@ from fenchel.data.blocks import (
 )
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix
-from fenchel.data.kernel_coordinates import KernelCoordinates
+from fenchel.data.kernel_coordinates import KernelCoordinates, span_factor
 from fenchel.data.kernel_tiles import (
     TILE_ROWS,
     Kernel,
@@ -39,7 +39,6 @@ from fenchel.data.kernel_tiles import (
     kernel_product,
 )
 from fenchel.data.matrix_products import matrix_product
-from fenchel.data.pivoted_cholesky import pivoted_cholesky
 from fenchel.data.strings import longest
 from fenchel.data.sweep import apply_rows
 
@@ -103,6 +102,10 @@ class KernelExpansion(Design):
         """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(k(xᵢ, xᵢ) k(xⱼ, xⱼ))."""
 
     @abstractmethod
+    def with_target(self, y: Array) -> KernelExpansion:
+        """The same functions and weights with another target."""
+
+    @abstractmethod
     def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
         """The functions on some of the rows."""
 
@@ -113,7 +116,12 @@ class KernelExpansion(Design):
 
     @cached_property
     def _memo(self) -> dict[str, Any]:
-        return {"products": []}
+        return {"products": [], "factor": {}}
+
+    @property
+    def _of_matrix(self) -> dict[str, Any]:
+        """What is known of K alone, which designs with other targets share."""
+        return {name: self._memo[name] for name in ("products", "factor")}
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
@@ -188,23 +196,20 @@ class KernelExpansion(Design):
         memory: the bytes that the factor may take; by default half of what is free.
         """
         if "explicit" not in self._memo:
-            room = 0.5 * free_memory() if memory is None else memory
-            L, pivots = pivoted_cholesky(self.diagonal(), self.columns, room)
-            probe = np.random.default_rng(0).choice([-1.0, 1.0], self.n_rows)
-            # For a semi-definite K no entry of K - LL' exceeds the largest remaining pivot, n ε
-            # max K, so that no entry of (K - LL')v exceeds n² ε max K; and there is rounding in K.
-            error = float(np.abs(self.product(probe) - L @ (L.T @ probe)).max())
-            size = float(self.diagonal().max(initial=0.0))
-            if not error <= 16.0 * EPS * (self.n_rows + 16.0) ** 2 * size:
-                raise ValueError(
-                    "the kernel is not positive semi-definite on these rows (or not symmetric), so "
-                    "the problem is not convex: choose a kernel that is"
-                )
+            L, pivots = self._factor(memory)
             y, s = self.sides
             table = MatrixDesign(InMemory(Block(0, L, y, s), None))
             self._memo["explicit"] = KernelCoordinates(table, L, pivots)
         found: KernelCoordinates = self._memo["explicit"]
         return found
+
+    def _factor(self, memory: float | None) -> tuple[Floats, NDArray[np.int64]]:
+        """L and its pivots."""
+        known: dict[str, tuple[Floats, NDArray[np.int64]]] = self._memo["factor"]
+        if "L" not in known:
+            room = 0.5 * free_memory() if memory is None else memory
+            known["L"] = span_factor(self.diagonal(), self.columns, self.product, room)
+        return known["L"]
 
 
 def _of_rows(
@@ -238,7 +243,12 @@ class GramDesign(KernelExpansion):
 
     def with_dual(self, theta: Floats) -> GramDesign:
         new = GramDesign(self.K, self.y, self.row_weight, theta)
-        new._memo["products"] = self._memo["products"]
+        new._memo.update(self._of_matrix)
+        return new
+
+    def with_target(self, y: Array) -> GramDesign:
+        new = GramDesign(self.K, y, self.row_weight)
+        new._memo.update(self._of_matrix)
         return new
 
     def product(self, v: Floats) -> Floats:
@@ -329,11 +339,16 @@ class KernelDesign(KernelExpansion):
         return {name: host(values) for name, values in self._whole.aux.items()}
 
     def with_dual(self, theta: Floats) -> KernelDesign:
-        whole = replace(self._whole, aux={"dual": theta})
+        return self._with(replace(self._whole, aux={"dual": theta}))
+
+    def with_target(self, y: Array) -> KernelDesign:
+        return self._with(replace(self._whole, y=y, aux={}))
+
+    def _with(self, whole: Block) -> KernelDesign:
         new = KernelDesign(self.kernel, InMemory(whole, None), self.memory_budget, self.single)
         # What is known of K does not depend on the target.
         new.__dict__["_matrix"], new.__dict__["_rows"] = self._matrix, self._rows
-        new._memo["products"] = self._memo["products"]
+        new._memo.update(self._of_matrix)
         return new
 
     def product(self, v: Floats) -> Floats:
