@@ -16,6 +16,10 @@ from fenchel.data.pivoted_cholesky import pivoted_cholesky
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 EPS = float(np.finfo(np.float64).eps)
+INDEFINITE = (
+    "the kernel is not positive semi-definite on these rows (or not symmetric), so the problem is "
+    "not convex: choose a kernel that is"
+)
 
 
 def span_factor(
@@ -34,10 +38,7 @@ def span_factor(
     error = float(np.abs(product(probe) - L @ (L.T @ probe)).max())
     size = float(diagonal.max(initial=0.0))
     if not error <= 16.0 * EPS * (n + 16.0) ** 2 * size:
-        raise ValueError(
-            "the kernel is not positive semi-definite on these rows (or not symmetric), so the "
-            "problem is not convex: choose a kernel that is"
-        )
+        raise ValueError(INDEFINITE)
     return L, pivots
 
 

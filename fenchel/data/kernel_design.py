@@ -10,9 +10,7 @@ Reference: Schölkopf and Smola, Learning with Kernels (2002), section 4.2 (repr
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, final
@@ -25,22 +23,19 @@ from fenchel.data.blocks import (
     Block,
     Blocks,
     InMemory,
-    Totals,
     free_memory,
 )
-from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
-from fenchel.data.double_double import DoubleDouble, OzakiMatrix
-from fenchel.data.kernel_coordinates import KernelCoordinates, span_factor
+from fenchel.data.kernel_coordinates import INDEFINITE
+from fenchel.data.kernel_expansion import KernelExpansion, RowMaker
 from fenchel.data.kernel_tiles import (
-    TILE_ROWS,
     Kernel,
     gram_matrix,
     kernel_columns,
     kernel_product,
 )
 from fenchel.data.matrix_products import matrix_product
+from fenchel.data.pivoted_cholesky import is_semidefinite
 from fenchel.data.strings import longest
-from fenchel.data.sweep import apply_rows
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -57,159 +52,11 @@ __all__ = [
 ]
 
 
-RowMaker = Callable[[slice], NDArray[Any]]
-
-
 class SingleRows(Protocol):
     """Rows of a kernel matrix made in float32."""
 
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
         """What gives the rows with these numbers, a slice of columns at a time."""
-
-
-class KernelExpansion(Design):
-    """A design whose points are the coefficients α of an expansion in kernel functions."""
-
-    @property
-    @abstractmethod
-    def sides(self) -> tuple[Array, Floats | None]:
-        """The target and the weight of every row."""
-
-    @property
-    @abstractmethod
-    def aux(self) -> Mapping[str, Array]:
-        """What else lies beside every row."""
-
-    @abstractmethod
-    def product(self, v: Floats) -> Floats:
-        """K v, for a vector or the columns of a matrix."""
-
-    @abstractmethod
-    def columns(self, numbers: NDArray[np.int64]) -> Floats:
-        """The columns of K with these numbers, (n, m)."""
-
-    @abstractmethod
-    def diagonal(self) -> Floats:
-        """The diagonal of K."""
-
-    @abstractmethod
-    def held(self) -> Floats | None:
-        """K where it is kept."""
-
-    @property
-    @abstractmethod
-    def entry_error(self) -> float:
-        """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(k(xᵢ, xᵢ) k(xⱼ, xⱼ))."""
-
-    @abstractmethod
-    def with_target(self, y: Array) -> KernelExpansion:
-        """The same functions and weights with another target."""
-
-    @abstractmethod
-    def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
-        """The functions on some of the rows."""
-
-    @abstractmethod
-    def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
-        """What gives the rows of K with these numbers, a slice of columns at a time; single: in
-        float32, roughly, where that is faster."""
-
-    @cached_property
-    def _memo(self) -> dict[str, Any]:
-        return {"products": [], "factor": {}}
-
-    @property
-    def _of_matrix(self) -> dict[str, Any]:
-        """What is known of K alone, which designs with other targets share."""
-        return {name: self._memo[name] for name in ("products", "factor")}
-
-    @property
-    def dimension(self) -> int:  # type: ignore[override]
-        return self.n_rows
-
-    @property
-    def weight(self) -> float:
-        s = self.sides[1]
-        return float(self.n_rows) if s is None else float(s.sum())
-
-    @property
-    def target(self) -> Floats:
-        y, s = self.sides
-        s = np.ones(len(y)) if s is None else s
-        return np.asarray(s @ host(y).reshape(len(s), -1) / self.weight)
-
-    def inner(self, u: Floats, v: Floats) -> float:
-        return float(np.vdot(u, self.kept_product(v)))
-
-    def paired_product(self, v: Floats) -> DoubleDouble | None:
-        """K v in pairs of floats for a vector v; None where K has more than 4096 rows, whose
-        products would take seconds."""
-        n = self.n_rows
-        if n > 4096:
-            return None
-        right = DoubleDouble.of(np.asarray(v, np.float64)[:, None])
-        starts = range(0, n, TILE_ROWS)
-        rows = [np.arange(lo, min(lo + TILE_ROWS, n)) for lo in starts]
-        parts = [OzakiMatrix.of(self.columns(some).T).forward(right) for some in rows]
-        return DoubleDouble(
-            np.concatenate([part.hi[:, 0] for part in parts]),
-            np.concatenate([part.lo[:, 0] for part in parts]),
-        )
-
-    def expansion_size(self, alpha: Floats) -> float:
-        """At least the norm of Σ αⱼ k(xⱼ, ·): Σ |αⱼ|√k(xⱼ, xⱼ), the most of several columns."""
-        root = np.sqrt(np.maximum(self.diagonal(), 0.0))
-        return float(np.max(root @ np.abs(alpha)))
-
-    def score_size(self, point: Point) -> float:
-        # |k(x, z)|² ≤ k(x, x) k(z, z).
-        top = math.sqrt(max(float(self.diagonal().max(initial=0.0)), 0.0))
-        return top * self.expansion_size(point[0]) + float(np.max(np.abs(point[1])))
-
-    @property
-    def score_terms(self) -> int:
-        return self.n_rows + 1
-
-    def each(self, point: Point, of_row: Curve, *, exact: bool = True) -> Floats:
-        return np.asarray(of_row(self.sides[0], self.kept_product(point[0]) + point[1]))
-
-    def sweep(self, points: Sequence[Point], rows: Rows, *, exact: bool = False) -> Totals:
-        y, s = self.sides
-        scores = [self.kept_product(w) + b for w, b in points]
-        r, sums = apply_rows(rows, y, scores, s, self.aux)
-        return Totals(r, r.sum(0), *sums)
-
-    def kept_product(self, v: Floats) -> Floats:
-        """K v; the last few are kept, since a value, its norm and its proof ask for the same."""
-        known: list[tuple[Floats, Floats]] = self._memo["products"]
-        for u, Ku in list(known):
-            if np.array_equal(u, v):
-                return Ku
-        Kv = self.product(np.asarray(v, np.float64)) if np.any(v) else np.zeros(v.shape)
-        known.append((np.array(v), Kv))
-        del known[:-4]
-        return Kv
-
-    def explicit(self, memory: float | None = None) -> KernelCoordinates:
-        """Coordinates in which the kernel's functions on these rows are the rows of a table.
-
-        memory: the bytes that the factor may take; by default half of what is free.
-        """
-        if "explicit" not in self._memo:
-            L, pivots = self._factor(memory)
-            y, s = self.sides
-            table = MatrixDesign(InMemory(Block(0, L, y, s), None))
-            self._memo["explicit"] = KernelCoordinates(table, L, pivots)
-        found: KernelCoordinates = self._memo["explicit"]
-        return found
-
-    def _factor(self, memory: float | None) -> tuple[Floats, NDArray[np.int64]]:
-        """L and its pivots."""
-        known: dict[str, tuple[Floats, NDArray[np.int64]]] = self._memo["factor"]
-        if "L" not in known:
-            room = 0.5 * free_memory() if memory is None else memory
-            known["L"] = span_factor(self.diagonal(), self.columns, self.product, room)
-        return known["L"]
 
 
 def _of_rows(
@@ -222,12 +69,13 @@ def _of_rows(
 @final
 @dataclass(frozen=True)
 class GramDesign(KernelExpansion):
-    """The expansion for a matrix K that is given."""
+    """The expansion for a matrix K that is given; semidefinite: whether K is known to be so."""
 
     K: Floats
     y: Array
     row_weight: Floats | None = None
     dual: Floats | None = None
+    semidefinite: bool = False
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -242,14 +90,22 @@ class GramDesign(KernelExpansion):
         return {} if self.dual is None else {"dual": self.dual}
 
     def with_dual(self, theta: Floats) -> GramDesign:
-        new = GramDesign(self.K, self.y, self.row_weight, theta)
+        new = replace(self, dual=theta)
         new._memo.update(self._of_matrix)
         return new
 
     def with_target(self, y: Array) -> GramDesign:
-        new = GramDesign(self.K, y, self.row_weight)
+        new = replace(self, y=y, dual=None)
         new._memo.update(self._of_matrix)
         return new
+
+    def require_semidefinite(self) -> None:
+        if not self.semidefinite and "definite" not in self._memo["factor"]:
+            top = float(np.abs(self.K).max(initial=0.0))
+            even = float(np.abs(self.K - self.K.T).max(initial=0.0)) <= 64.0 * EPS * top
+            if not even or not is_semidefinite(self.K):
+                raise ValueError(INDEFINITE)
+            self._memo["factor"]["definite"] = True
 
     def product(self, v: Floats) -> Floats:
         return matrix_product(self.K, v)
@@ -268,7 +124,8 @@ class GramDesign(KernelExpansion):
         return 0.0
 
     def taken(self, rows: NDArray[np.int64]) -> GramDesign:
-        return GramDesign(self.K[np.ix_(rows, rows)], *_of_rows(self.sides, rows))
+        y, s = _of_rows(self.sides, rows)
+        return GramDesign(self.K[np.ix_(rows, rows)], y, s, semidefinite=self.semidefinite)
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         rows = self.K[numbers]
@@ -376,10 +233,13 @@ class KernelDesign(KernelExpansion):
         X = self._whole.X
         return 0.5 * EPS * self.kernel.rounding(longest(X) if is_strings(X) else X.shape[-1])
 
+    def require_semidefinite(self) -> None:
+        pass  # its kernel is
+
     def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
         y, s = _of_rows(self.sides, rows)
         if self._matrix is not None:
-            return GramDesign(self._matrix[np.ix_(rows, rows)], y, s)
+            return GramDesign(self._matrix[np.ix_(rows, rows)], y, s, semidefinite=True)
         part = InMemory(Block(0, self._whole.X[rows], y, s), None)
         return KernelDesign(self.kernel, part, self.memory_budget)
 

@@ -157,6 +157,7 @@ class KernelNewton(Solver):
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
         design = _design(problem)
+        design.require_semidefinite()
         inner = None
         if isinstance(start, State):
             known = start.memory

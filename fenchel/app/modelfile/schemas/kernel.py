@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import Check, any_array, finite, rows, text
-from fenchel.app.modelfile.schema import AMOUNT, CLASSES, KERNEL, PROOF, ROWS, Kind
-from fenchel.app.modelfile.schemas.linear import LOSSES, ONE_A_CLASS, STEPS
+from fenchel.app.modelfile.check import any_array, finite
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
 
-_expansion: dict[str, Check] = {
-    "kernel_": KERNEL,
-    "X_fit_": rows("n", "d"),
-    "storage_": text,
-}
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
-
-# Of classes: a function for two, one a class for more.
-SCORES: dict[str, Check] = {
-    "dual_coef_": finite("n") | finite("n", "planes"),
-    "intercept_": finite("planes"),
-}
 
 ESTIMATORS: dict[str, Kind] = {
     "KernelRidge": Kind(
         "fenchel.models.kernel.ridge",
-        {**ROWS, **_expansion, **PROOF, "dual_coef_": finite("n") | finite("n", None)},
+        {**ROWS, **EXPANSION, **PROOF, "dual_coef_": finite("n") | finite("n", None)},
         _NEEDED,
     ),
     "KernelRidgeCV": Kind(
         "fenchel.models.kernel.ridge_cv",
         {
             **ROWS,
-            **_expansion,
+            **EXPANSION,
             **PROOF,
             "dual_coef_": finite("n") | finite("n", None),
             "alpha_": AMOUNT,
@@ -40,7 +29,7 @@ ESTIMATORS: dict[str, Kind] = {
     ),
     "KernelLogisticRegression": Kind(
         "fenchel.models.kernel.logistic",
-        {**CLASSES, **_expansion, **SCORES, **PROOF, **LOSSES, **ONE_A_CLASS, **STEPS},
+        {**CLASSES, **EXPANSION, **CLASS_SCORES, **PROOF, **LOSSES, **ONE_A_CLASS, **STEPS},
         (*_NEEDED, "classes_", "intercept_"),
     ),
 }

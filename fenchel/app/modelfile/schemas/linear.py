@@ -22,7 +22,7 @@ from fenchel.app.modelfile.check import (
     tuple_of,
 )
 from fenchel.app.modelfile.classes import VALUES
-from fenchel.app.modelfile.schema import AMOUNT, CLASSES, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
 
 
 def _target_planes(value: Any, sizes: Sizes) -> bool:
@@ -98,6 +98,11 @@ LOSSES: dict[str, Check] = {
     "loss_": Check("a margin loss, or the multinomial loss of these classes", _loss),
     "loss_gap_": number,
 }
+# Of classes over the rows of a fit: a function for two, one a class for more.
+CLASS_SCORES: dict[str, Check] = {
+    "dual_coef_": finite("n") | finite("n", "planes"),
+    "intercept_": finite("planes"),
+}
 _margins: dict[str, Check] = {
     **_planes,
     **PROOF,
@@ -166,7 +171,19 @@ ESTIMATORS: dict[str, Kind] = {
     "LinearSVR": Kind("fenchel.models.svm", {**_line, **ONE_A_CLASS, **STEPS}),
     "LeastAbsoluteDeviations": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
     "QuantileRegressor": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
-    "ERMRegressor": Kind("fenchel.models.erm", {**_line, **ONE_A_CLASS, **STEPS}),
+    "ERMRegressor": Kind(
+        "fenchel.models.erm",
+        {
+            **_line,
+            **EXPANSION,
+            "dual_coef_": finite("n"),
+            "loss_": Check("a loss", lambda value, sizes: type(value).__name__ in VALUES),
+            "loss_gap_": number,
+            **ONE_A_CLASS,
+            **STEPS,
+        },
+        with_kernel=("n_features_in_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
+    ),
     "PairwiseRanker": Kind("fenchel.models.ranking", {**_line, **STEPS}),
     "LogisticRegression": Kind(
         "fenchel.models.logistic",
@@ -199,7 +216,12 @@ ESTIMATORS: dict[str, Kind] = {
         _fitted,
     ),
     "LinearSVC": Kind("fenchel.models.svm", {**_margins, **ONE_A_CLASS, **STEPS}, _fitted),
-    "ERMClassifier": Kind("fenchel.models.erm", {**_margins, **ONE_A_CLASS, **STEPS}, _fitted),
+    "ERMClassifier": Kind(
+        "fenchel.models.erm",
+        {**_margins, **EXPANSION, **CLASS_SCORES, **ONE_A_CLASS, **STEPS},
+        _fitted,
+        ("n_features_in_", "classes_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
+    ),
     "Perceptron": Kind(
         "fenchel.models.online",
         {
