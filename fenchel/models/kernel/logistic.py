@@ -182,7 +182,8 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         return float(self.C) * weight
 
     def _lam(self, weight: float) -> float:
-        return 1.0 / self._factor(weight)
+        factor = self._factor(weight)
+        return 1.0 / factor if factor > 0.0 else math.inf
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(self, super().__sklearn_tags__())
