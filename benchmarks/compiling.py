@@ -103,6 +103,7 @@ CASES = (
     Case("KernelRidgeCV", "real", {"kernel": "rbf"}),
     Case("KernelLogisticRegression", "binary", {}),
     Case("KernelLogisticRegression", "classes", {}),
+    Case("ERMClassifier", "binary", {"loss": "hinge", "kernel": "rbf"}),
     Case("KNeighborsRegressor", "strings", {"n_neighbors": "auto", "kernel": "EditDistance"}),
     Case("SVC", "binary", {}),
     Case("SVR", "real", {}),

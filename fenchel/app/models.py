@@ -138,6 +138,13 @@ _CLASSIFIERS = (
         "support vector machine, Gaussian kernel",
         most_rows=_KERNEL_ROWS,
     ),
+    Entry(
+        "kernel-logistic",
+        _of(_MODELS + "kernel.logistic", "KernelLogisticRegression"),
+        _strengths(0.1, 1.0, 10.0, 100.0),
+        "logistic regression, Gaussian kernel",
+        most_rows=_KERNEL_ROWS,
+    ),
 )
 
 MODELS: dict[str, tuple[Entry, ...]] = {

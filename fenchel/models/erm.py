@@ -97,11 +97,14 @@ def kernel_strength(estimator: Any) -> float:
     penalty = penalty_of(estimator)
     if isinstance(penalty, L2) and penalty.lam > 0.0:
         return penalty.lam
-    said = f"penalty={estimator.penalty!r}" if penalty != L2(0.0) else "no penalty"
-    raise ValueError(
-        f"a function of a kernel's space has a norm to be penalised and no coefficients, so "
-        f"{said} has no meaning with kernel={estimator.kernel!r}: use penalty='l2' and lam > 0"
-    )
+    if penalty == L2(0.0):
+        why = "without a penalty a kernel's functions fit any target, and there is no best one"
+    else:
+        why = (
+            "a function of a kernel's space has a norm to be penalised and no coefficients, so "
+            f"penalty={estimator.penalty!r} has no meaning"
+        )
+    raise ValueError(f"{why}; with kernel={estimator.kernel!r} use penalty='l2' and lam > 0")
 
 
 def _forget(estimator: Any, *names: str) -> None:
