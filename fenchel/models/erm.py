@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -29,11 +29,12 @@ from fenchel.convex.margin import (
     SquareMargin,
 )
 from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial
-from fenchel.convex.penalty import L1, L2, ElasticNet, Penalty
+from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.classes import LinearClassifier, class_rows
+from fenchel.models.erm_penalty import PENALTIES, kernel_strength, penalty_of
 from fenchel.models.formula import fit_line, fit_planes
 from fenchel.models.kernel.expansion_fit import (
     Expansions,
@@ -64,7 +65,6 @@ DISTANCES: dict[str, type[Loss]] = {
     "epsilon_insensitive": EpsilonInsensitive,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
-PENALTIES: dict[str, type[Penalty]] = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}
 EXPANSION = ("dual_coef_", "X_fit_", "kernel_", "storage_")
 _kernel = {**KERNEL, "kernel": [*KERNEL["kernel"], None]}
 _shared: dict[str, list[Any]] = {
@@ -79,34 +79,6 @@ _shared: dict[str, list[Any]] = {
 }
 
 
-def penalty_of(estimator: Any) -> Penalty:
-    """The penalty an estimator names, gives, or leaves out."""
-    penalty = estimator.penalty
-    if penalty is None:
-        return L2(0.0)
-    if isinstance(penalty, str):
-        penalty = PENALTIES[penalty](float(estimator.lam))  # type: ignore[call-arg]
-    if isinstance(penalty, L1 | ElasticNet) and penalty.lam == 0.0 and not penalty.positive:
-        return L2(0.0)
-    assert isinstance(penalty, Penalty)
-    return penalty
-
-
-def kernel_strength(estimator: Any) -> float:
-    """λ of the penalty λ‖f‖²/2 of a kernel's functions; ValueError for any other penalty."""
-    penalty = penalty_of(estimator)
-    if isinstance(penalty, L2) and penalty.lam > 0.0:
-        return penalty.lam
-    if penalty == L2(0.0):
-        why = "without a penalty a kernel's functions fit any target, and there is no best one"
-    else:
-        why = (
-            "a function of a kernel's space has a norm to be penalised and no coefficients, so "
-            f"penalty={estimator.penalty!r} has no meaning"
-        )
-    raise ValueError(f"{why}; with kernel={estimator.kernel!r} use penalty='l2' and lam > 0")
-
-
 def _forget(estimator: Any, *names: str) -> None:
     """Removes what an earlier fit, with a kernel or without, has left."""
     for name in names:
@@ -117,6 +89,10 @@ def _is_log(estimator: Any) -> bool:
     return estimator.loss in ("logistic", "multinomial") or isinstance(
         estimator.loss, Logistic | Multinomial
     )
+
+
+def _has_planes(estimator: Any) -> bool:
+    return estimator.kernel is None
 
 
 class ERMClassifier(LinearClassifier):
@@ -244,6 +220,16 @@ class ERMClassifier(LinearClassifier):
         if self.kernel is not None:
             return level_scores(self, X)
         return super().decision_function(X)
+
+    @available_if(_has_planes)
+    def sparsify(self) -> Self:
+        """coef_ as a sparse matrix of rows."""
+        return super().sparsify()
+
+    @available_if(_has_planes)
+    def densify(self) -> Self:
+        """coef_ as an array again."""
+        return super().densify()
 
     def certify_expansion(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         """The certificate of a fit with a kernel on its rows."""
