@@ -70,11 +70,13 @@ class Inner:
         root = np.sqrt(V)
         system = ShiftedGram(design, root, lam)
         inverse = system.inverse_in_single() if single else None
-        single = inverse is not None
         if inverse is None:
-            inverse = system.inverse()
+            single, inverse = False, system.inverse()
         image = inverse(root) if intercept else None
-        return cls(inverse, root, lam, image, 0.0 if image is None else float(root @ image), single)
+        mass = 0.0 if image is None else float(root @ image)
+        if intercept and not mass > 0.0 and single:  # what float32 lost
+            return cls.of(design, V, lam, intercept, False)
+        return cls(inverse, root, lam, image, mass, single)
 
     def solve(self, r: Floats, level: Any) -> tuple[Floats, Any]:
         """(z, ζ) with λz + V(Kz + ζ) = r and 1'V(Kz + ζ) = level."""
@@ -215,7 +217,9 @@ class KernelNewton(Solver):
         pull, level = place.r - ridge(problem) * place.point[0], np.asarray(place.level)
         seen = Evaluation(place.value, pull, level, np.zeros((2, *level.shape)), False)
         Kr = _design(problem).kept_product(place.r)
+        # The gap of f alone, and what Newton's step in b alone gains.
         slack = max(float(np.vdot(place.r, Kr)), 0.0) / (2.0 * ridge(problem))
+        slack += float(np.sum(level**2)) / (2.0 * float(place.weights(problem).sum()))
         if memory.first == 0.0:
             memory = replace(memory, first=max(slack, np.finfo(float).tiny))
         return State(place.point, seen, slack, False, memory, place.theta)
