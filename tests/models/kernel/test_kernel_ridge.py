@@ -117,7 +117,8 @@ def test_no_penalty_is_least_squares_on_the_columns_of_the_kernel_matrix():
     assert certify(model, X, y, s).kind == "estimate"
     # A matrix of full rank is fitted exactly, and proved.
     full = KernelRidge(0.0, kernel="laplacian", gamma=5.0).fit(X, y, s)
-    assert np.allclose(full.predict(X), y, atol=1e-9) and full.converged_
+    counted = s > 0.0
+    assert np.allclose(full.predict(X)[counted], y[counted], atol=1e-9) and full.converged_
 
 
 def test_precomputed_is_the_kernel():

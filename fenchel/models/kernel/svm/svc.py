@@ -317,7 +317,9 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             members = members[s[members] > 0.0]
             y_all = machine.targets(codes)
             b = float(self.intercept_[number])
-            parts.append(certify_machine(float(self.C), gram.among, members, coef, b, y_all, s))
+            parts.append(
+                certify_machine(float(self.C), gram.kernel, gram.rows, members, coef, b, y_all, s)
+            )
         return reduce(Certificate.__add__, parts)
 
     def _earlier(self, n: int, codes: NDArray[np.int64]) -> Floats | None:

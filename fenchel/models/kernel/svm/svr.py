@@ -148,10 +148,10 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         s = np.ones(n) if whole.weight is None else host(whole.weight)
         coef = np.zeros(n)
         coef[self.support_] = self.dual_coef_[0]
-        among = self._convex_rows(blocks).among
+        gram = self._convex_rows(blocks)
         b, members = float(self.intercept_[0]), np.flatnonzero(s > 0.0)
         return certify_machine(
-            float(self.C), among, members, coef, b, host(whole.y), s, self._loss()
+            float(self.C), gram.kernel, gram.rows, members, coef, b, host(whole.y), s, self._loss()
         )
 
     def _loss(self) -> EpsilonInsensitive:
