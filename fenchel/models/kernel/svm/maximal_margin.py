@@ -88,7 +88,8 @@ def certify_margin(
     least = float(f[counted & (y > 0.0)].min())
     most = float(f[counted & (y < 0.0)].max())
     b = -0.5 * (least + most)
-    zeta = design.score_size((beta, 0.0)) * (gamma(design.score_terms + 4) + design.entry_error)
+    terms = np.count_nonzero(beta)  # a term of zero rounds nothing
+    zeta = design.score_size((beta, 0.0)) * (gamma(terms + 4) + design.entry_error)
     margin = 0.5 * (least - most) - zeta
     size = float(beta @ f)
     if not margin > 0.0 or not size > 0.0:
@@ -96,16 +97,16 @@ def certify_margin(
     support = beta != 0.0
     residual = float(np.abs(y * (f + b) / margin - 1.0)[support].max())
     value = 0.5 * size / margin / margin
-    error = value * (_share(design) * design.expansion_size(beta) ** 2 / size + gamma(16))
+    error = value * (_share(design, beta) * design.expansion_size(beta) ** 2 / size + gamma(16))
     bound = _margin_bound(design, beta, y, size)
     # The bound pays for the error of the value, so that the gap covers both.
     proof = Certificate(value, max(down(bound - error, 2), 0.0), "duality", residual=residual)
     return beta / margin, b / margin, proof
 
 
-def _share(design: KernelExpansion) -> float:
+def _share(design: KernelExpansion, beta: Floats) -> float:
     """κ."""
-    return gamma(2 * design.score_terms + 8) + 2.0 * design.entry_error
+    return gamma(2 * np.count_nonzero(beta) + 8) + 2.0 * design.entry_error
 
 
 def _margin_bound(design: KernelExpansion, beta: Floats, y: Floats, size: float) -> float:
@@ -114,11 +115,11 @@ def _margin_bound(design: KernelExpansion, beta: Floats, y: Floats, size: float)
     if (y * beta < 0.0).any():
         return 0.0
     up_, down_ = float(beta[beta > 0.0].sum()), -float(beta[beta < 0.0].sum())
-    heavy, share = max(up_, down_), gamma(len(beta) + 8)
+    heavy, share = max(up_, down_), gamma(np.count_nonzero(beta) + 8)
     off = abs(up_ - down_) + share * heavy
     t = min(off / heavy, 1.0) if heavy > 0.0 else 1.0
     far = design.expansion_size(beta)
-    norm = math.sqrt(max(size, 0.0) + _share(design) * far * far) + t * far
+    norm = math.sqrt(max(size, 0.0) + _share(design, beta) * far * far) + t * far
     total = down((up_ + down_) * (1.0 - t) * (1.0 - share), 4)
     square = up(2.0 * norm * norm, 8)
     found = down(total * total / square, 4) if square > UNDERFLOW else float(np.finfo(float).max)
