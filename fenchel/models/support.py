@@ -120,6 +120,11 @@ def _pairs(model: Any, codes: Any, support: Any) -> Iterator[tuple[int, int, int
     """
     dual = model.dual_coef_
     dual = np.asarray(dual.toarray() if is_sparse(dual) else dual)
+    if len(dual) != len(model.classes_) - 1:
+        raise ValueError(
+            f"this SVC knows {len(model.classes_)} classes and has coefficients for {len(dual) + 1}"
+            ": its library left out a class without weight; fit it on rows of positive weight"
+        )
     if len(model.classes_) == 2:
         coef = np.zeros(len(codes))
         coef[support] = dual[0]

@@ -11,9 +11,7 @@ Q(w, b) ≥ Σₖ Σᵢ sᵢθₖᵢyᵢ - Σₖ [⟨pₖ, wₖ⟩ + eₖbₖ]
 pₖ = Σᵢ sᵢθₖᵢxᵢ - ηₖ - μₖ + μₖ₋₁,  eₖ = Σᵢ sᵢθₖᵢ - λₖ + λₖ₋₁,  λ₀ = λ_K = μ₀ = μ_K = 0
 
 since ρₖ(r) ≥ θr, α|w|₁ ≥ ηw, and λₖ times the constraint's left side at a point of the box is not
-negative. The program seeks p = e = 0. What rounding leaves is charged: from the fitted point the
-optimum is no farther than Σᵢ sᵢ|x̃ᵢ·(Δwₖ, Δbₖ)| ≤ Σᵢ sᵢ|rₖᵢ| + Q/min(qₖ, 1 - qₖ), x̃ = (x, 1), and
-|⟨(p, e), (Δw, Δb)⟩| ≤ maxᵢ|x̃ᵢ·v| times that where Σᵢ sᵢx̃ᵢx̃ᵢ' v = (p, e).
+negative. The program seeks p = e = 0; what rounding leaves is charged (`solve.crossing_proof`).
 
 Reference: Bondell, Reich, Wang, Noncrossing quantile regression curve estimation, Biometrika 97
 (2010).
@@ -33,6 +31,7 @@ from fenchel.convex.hessian import Root
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
 from fenchel.solve.barrier import Copies
+from fenchel.solve.crossing_proof import CrossingProof, Dual
 from fenchel.solve.crossing_rows import Table, apart_at_the_rows
 
 Floats = NDArray[np.float64]
@@ -66,7 +65,7 @@ def noncrossing(
     if not (np.diff(q) > 0.0).all():
         raise ValueError(f"quantiles must increase strictly, got {q.tolist()}")
     table = Table.of(blocks, intercept)
-    program = Program(table, q, float(alpha))
+    program, exact = Program(table, q, float(alpha)), CrossingProof.of(blocks, q, alpha, intercept)
     size = len(table.y) * len(q) * (blocks.n_cols + 1)
     methods = ["simplex"] if size <= SIMPLEX else ["barrier", "simplex"]
     best: Crossing | None = None
@@ -77,8 +76,9 @@ def noncrossing(
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
         w, b = apart_at_the_rows(blocks, w, b, intercept)
-        proof = program.certify(*table.inward(w, b), dual).scaled(table.unit)
-        if best is None or proof.relative_gap < best.certificate.relative_gap:
+        b = exact.lifted(w, b)
+        proof = program.certify(exact, w, b, dual)
+        if best is None or _rank(proof) < _rank(best.certificate):
             best = Crossing(w, b, proof)
     assert best is not None
     certificate = best.certificate
@@ -90,13 +90,9 @@ def noncrossing(
     return best
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dual:
-    """θ (n, K), λ (K - 1) and ν (d, K - 1)."""
-
-    theta: Floats
-    lam: Floats
-    nu: Floats
+def _rank(certificate: Certificate) -> tuple[bool, float]:
+    """Proved before estimated, then by the gap."""
+    return certificate.kind == "estimate", certificate.relative_gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,33 +187,24 @@ class Program:
         x = found.x
         return x[: n * K].reshape(K, n).T, x[n * K :], np.asarray(found.eqlin.marginals)
 
-    def value(self, w: Floats, b: Floats) -> float:
-        """Q, its constraints left aside."""
-        r = self.table.y[:, None] - (self.table.X @ w + b)
-        loss = np.maximum(self.q * r, (self.q - 1.0) * r)
-        return float(self.table.s @ loss.sum(axis=1) + self.price @ np.abs(w).sum(axis=1))
-
-    def certify(self, w: Floats, b: Floats, dual: Dual) -> Certificate:
-        """The gap of a feasible point: multipliers made feasible, then corrected towards p = 0."""
+    def certify(self, proof: CrossingProof, w: Floats, b: Floats, dual: Dual) -> Certificate:
+        """The gap of a point in the units of the rows as they came: multipliers made feasible, then
+        corrected towards p = 0."""
         t, q = self.table, self.q
-        lam = np.maximum(dual.lam, 0.0)
-        dual = Dual(np.clip(dual.theta, q - 1.0, q), lam, np.clip(dual.nu, 0.0, lam))
-        value = self.value(w, b)
-        scores = t.X @ w + b
-        r = t.y[:, None] - scores
-        rounding = 8.0 * EPS * float((t.s @ np.abs(scores)).sum())
-        bound = 0.0
-        for _ in range(6):
-            left = self._left(dual)
-            better = self._bound(w, b, dual, r, left, value) - rounding
-            if not better > bound:
+        floor = EPS**0.5 * len(q) * float(t.s @ np.abs(t.y)) * t.unit + EPS * abs(t.middle)
+        inside, dual = proof.inward(w, b), proof.feasible(dual)
+        best = proof.certificate(*inside, dual, floor / proof.unit)
+        for _ in range(5):
+            if best.gap <= 1e-12 * best.value:
                 break
-            bound = better
-            if value - bound <= 1e-12 * value:
+            dual = proof.feasible(
+                replace(dual, theta=self._corrected(dual.theta, self._left(dual)))
+            )
+            found = proof.certificate(*inside, dual, floor / proof.unit)
+            if not _rank(found) < _rank(best):
                 break
-            dual = replace(dual, theta=self._corrected(dual.theta, left))
-        floor = EPS**0.5 * len(q) * float(t.s @ np.abs(t.y)) + EPS * abs(t.middle / t.unit)
-        return Certificate(value, bound, "duality", floor=floor)
+            best = found
+        return best.scaled(proof.unit)
 
     def _mu(self, dual: Dual) -> Floats:
         t = self.table
@@ -240,29 +227,6 @@ class Program:
         price = self.price[:, None]
         p = pull - np.clip(pull, -price, price)
         return np.concatenate([p, e[None, :]]) if self.table.intercept else p
-
-    def _bound(
-        self, w: Floats, b: Floats, dual: Dual, r: Floats, left: Floats, value: float
-    ) -> float:
-        """Σ sθy - ⟨(p, e), (w, b)⟩ less what the last term may be at the optimum.
-
-        Σ sθr + Σ ηw - Σₖ [μₖ·(wₖ₊₁ - wₖ) + λₖ(bₖ₊₁ - bₖ)] is the same and needs no large scores.
-        What of (p, e) is no combination of rows meets |Δwⱼ| ≤ |wⱼ| + Q/aⱼ, or ten times the
-        largest coefficient where α = 0 holds none of them.
-        """
-        t, d = self.table, len(w)
-        pull, _ = self._pull(dual)
-        eta = np.clip(pull, -self.price[:, None], self.price[:, None])
-        total = float(t.s @ (dual.theta * r).sum(axis=1) + np.sum(eta * w))
-        total -= float(np.sum(self._mu(dual) * np.diff(w, axis=1)) + dual.lam @ np.diff(b))
-        v = np.stack([t.gram.solve(g) for g in left.T], axis=1)
-        near = t.s @ np.abs(r) + value / np.minimum(self.q, 1.0 - self.q)
-        total -= 2.0 * float(np.abs(t.scores(v)).max(axis=0) @ near)
-        rest = np.abs(left - t.pulled(t.s[:, None] * t.scores(v)))
-        reach = 10.0 * (np.abs(w).max(initial=0.0) + np.abs(b).max() + 1.0) + 0.0 * rest
-        if self.alpha > 0.0:
-            reach[:d] = np.abs(w) + value / self.price[:, None]
-        return total - float(np.sum(rest * reach))
 
     def _corrected(self, theta: Floats, left: Floats) -> Floats:
         """θ - m x̃·v with Σ s m x̃x̃' v = (p, e), m large for a θ far from the ends of its range."""

@@ -60,6 +60,8 @@ class ScaleFit:
         w, b, sigma = (np.ldexp(v, -self.exponent) for v in (at.w, at.b, at.sigma))
         inner = At(w, float(b), max(float(sigma), 5e-324))
         value = self.problem.value_at(inner)
+        if not at.sigma > 0.0:
+            value = replace(value, value=max(value.value - inner.sigma, 0.0))
         kind = self.certificate.kind if self.certificate.kind == "estimate" else "duality"
         found = certified(value, self.least, self.problem.floor())
         return replace(

@@ -118,15 +118,9 @@ class ScaleProver:
         if factor is None:
             return 0.0, math.inf
         g, error = self.gradient(dual, c, self.bend.centre)
-        v = factor.solve(g)
-        H = self.bend.gram
-        v = v + factor.solve(g - H @ v)
-        n, root = len(v), np.sqrt(np.abs(np.diagonal(H)))
-        own = (np.abs(H) @ np.abs(v) + np.abs(g)) * gamma(n + 4)
-        own = own + self._entries() * root * float(root @ np.abs(v)) + error
-        left = np.abs(g - H @ v) + own
-        blur = factor.reach(factor.square(0.0 * left, own), self._sizes(self.bend.centre))
-        tau = factor.reach(factor.square(0.0 * left, left), self._sizes(self.bend.centre))
+        v, left, own = factor.solved(self.bend.gram, self._entries(), g, error)
+        sizes = self._sizes(self.bend.centre)
+        blur, tau = (factor.reach(factor.square(0.0 * e, e), sizes) for e in (own, left))
         far = up(dual.size + 0.5 * self.value.top, 2)
         charge = up((tau + self._peak(v, self.bend.centre)) * far, 4)
         found = self._whole(base, charge)
