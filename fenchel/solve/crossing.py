@@ -27,11 +27,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.hessian import Root
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
 from fenchel.solve.barrier import Copies
-from fenchel.solve.crossing_proof import CrossingProof, Dual
+from fenchel.solve.crossing_proof import CrossingProof, Dual, Found
 from fenchel.solve.crossing_rows import Table, apart_at_the_rows
 
 Floats = NDArray[np.float64]
@@ -41,11 +42,23 @@ SIMPLEX = 20_000  # entries of the program up to which the simplex method is as 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossing:
-    """w (d, K), b (K,) and their certificate on Q."""
+    """w (d, K), b (K,) and what proves them: bound, of Q in the units of the proof."""
 
     w: Floats
     b: Floats
-    certificate: Certificate
+    proof: CrossingProof
+    bound: Found
+    floor: float
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.certified_at(self.w, self.b)
+
+    def certified_at(self, w: Floats, b: Floats) -> Certificate:
+        """The certificate of a point, its constraints left aside."""
+        value, unit = self.proof.value(*self.proof.inward(w, b)), self.proof.unit
+        found = certified(value, self.bound.bound, self.floor / unit).scaled(unit)
+        return found if self.bound.whole else replace(found, kind="estimate")
 
 
 # Worker threads of BLAS go on spinning after a product, in the way of the small ones between.
@@ -76,10 +89,10 @@ def noncrossing(
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
         w, b = apart_at_the_rows(blocks, w, b, intercept)
-        b = exact.lifted(w, b)
-        proof = program.certify(exact, w, b, dual)
-        if best is None or _rank(proof) < _rank(best.certificate):
-            best = Crossing(w, b, proof)
+        w, b = exact.lifted(w, b)
+        found = Crossing(w, b, exact, program.prove(exact, w, b, dual), program.floor)
+        if best is None or _rank(found.certificate) < _rank(best.certificate):
+            best = found
     assert best is not None
     certificate = best.certificate
     if not certificate.closed(tol):
@@ -187,24 +200,29 @@ class Program:
         x = found.x
         return x[: n * K].reshape(K, n).T, x[n * K :], np.asarray(found.eqlin.marginals)
 
-    def certify(self, proof: CrossingProof, w: Floats, b: Floats, dual: Dual) -> Certificate:
-        """The gap of a point in the units of the rows as they came: multipliers made feasible, then
-        corrected towards p = 0."""
-        t, q = self.table, self.q
-        floor = EPS**0.5 * len(q) * float(t.s @ np.abs(t.y)) * t.unit + EPS * abs(t.middle)
+    def prove(self, proof: CrossingProof, w: Floats, b: Floats, dual: Dual) -> Found:
+        """The bound by multipliers made feasible, then corrected towards p = 0, from a point in the
+        units of the rows as they came."""
         inside, dual = proof.inward(w, b), proof.feasible(dual)
-        best = proof.certificate(*inside, dual, floor / proof.unit)
+        value = proof.value(*inside)
+        best = proof.found(*inside, dual)
         for _ in range(5):
-            if best.gap <= 1e-12 * best.value:
+            if value.top - best.bound <= 1e-12 * value.value:
                 break
-            dual = proof.feasible(
-                replace(dual, theta=self._corrected(dual.theta, self._left(dual)))
-            )
-            found = proof.certificate(*inside, dual, floor / proof.unit)
-            if not _rank(found) < _rank(best):
+            better = replace(dual, theta=self._corrected(dual.theta, self._left(dual)))
+            dual = proof.feasible(better)
+            found = proof.found(*inside, dual)
+            if not (found.whole, found.bound) > (best.whole, best.bound):
                 break
             best = found
-        return best.scaled(proof.unit)
+        return best
+
+    @property
+    def floor(self) -> float:
+        """The smallest Q that tells a fit from an exact one."""
+        t = self.table
+        size = EPS**0.5 * len(self.q) * float(t.s @ np.abs(t.y))
+        return size * t.unit + EPS * abs(t.middle)
 
     def _mu(self, dual: Dual) -> Floats:
         t = self.table

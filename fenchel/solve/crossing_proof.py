@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, Kind
 from fenchel.convex.certification.coordinates import Coordinates
+from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, down, gamma, up
 from fenchel.convex.certification.straight_pieces import reach_of_rows
 from fenchel.convex.certification.verified_solve import VerifiedFactor
@@ -141,38 +141,53 @@ class CrossingProof:
             out[k] = math.fsum([*np.concatenate(parts).tolist(), float(b[k + 1]), -float(b[k])])
         return out
 
-    def lifted(self, w: Floats, b: Floats) -> Floats:
-        """Intercepts raised until no constraint is broken, all in the units of the rows as they
-        came."""
+    def lifted(self, w: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """The point, in the units of the rows as they came, with intercepts raised until no
+        constraint is broken; without intercepts, coefficients of columns of one sign."""
+        low, high = self._ends
+        away = np.where(low > 0.0, 1.0, np.where(high < 0.0, -1.0, 0.0))
+        gain = float(np.minimum(low * away, high * away).sum())
+        away = np.ldexp(away, self.exponent - self.exponents)
         for lift in (2.0, 4.0, 8.0, 16.0):
-            short = np.maximum(-self.slack(*self.inward(w, b)), 0.0)
-            if not self.intercept or not short.any():
-                return b
-            least = 2.0 * U * np.abs(b).max()
-            more = np.where(
-                short > 0.0, np.maximum(lift * np.ldexp(short, self.exponent), least), 0.0
-            )
-            b = b + np.append(0.0, np.cumsum(more))
-        return b
+            inside = self.inward(w, b)
+            short = np.maximum(-self.slack(*inside), 0.0)
+            if not short.any() or not (self.intercept or gain > 0.0):
+                break
+            least = 2.0 * U * np.abs(inside[1] if self.intercept else inside[0]).max()
+            more = np.where(short > 0.0, np.maximum(lift * short, least), 0.0)
+            more = np.append(0.0, np.cumsum(more))
+            if self.intercept:
+                b = b + np.ldexp(more, self.exponent)
+            else:
+                w = w + np.multiply.outer(away, more / gain)
+        return w, b
 
-    def certificate(self, w: Floats, b: Floats, dual: Dual, floor: float) -> Certificate:
-        """Of a point and multipliers, both in these units."""
+    def value(self, w: Floats, b: Floats) -> PointValue:
+        """Q at a point in these units, its constraints left aside."""
+        return self._value(w, b, self.residuals(w, b))
+
+    def _value(self, w: Floats, b: Floats, r: DoubleDouble) -> PointValue:
         q = self.q
-        r = self.residuals(w, b)
-        size = self.s @ np.abs(r.hi)
         loss = float(self.s @ np.maximum(q * r.hi, (q - 1.0) * r.hi).sum(axis=1))
-        ridge = float(self.prices @ np.abs(w).sum(axis=1))
-        value = loss + ridge
-        far = float(np.max(self._sizes @ np.abs(w) + np.abs(b))) + float(np.abs(self.y).max())
-        error = value * gamma(len(self.y) * len(q) + len(w) + 16) + len(q) * far * PAIRS + UNDERFLOW
+        value = loss + float(self.prices @ np.abs(w).sum(axis=1))
+        error = value * gamma(len(self.y) * len(q) + len(w) + 16)
+        return PointValue(value, up(error + len(q) * self._far(w, b) * PAIRS + UNDERFLOW))
+
+    def _far(self, w: Floats, b: Floats) -> float:
+        """At least the sum of the sizes of the terms of any residual."""
+        far = float(np.max(self._sizes @ np.abs(w) + np.abs(b)))
+        return far + float(np.abs(self.y).max(initial=0.0))
+
+    def found(self, w: Floats, b: Floats, dual: Dual) -> Found:
+        """The bound of Q by multipliers, from a point in these units."""
+        r = self.residuals(w, b)
+        size = self.s @ np.abs(r.hi) * (1.0 + gamma(len(self.y) + 8))
         slack = np.minimum(self.slack(w, b), 0.0)
-        top = up(value + error - len(q) * float(slack.sum()), 4)
-        found = self._bound(w, b, dual, r, size * (1.0 + gamma(len(self.y) + 8)), top, far)
-        bound = max(down(found.bound - error, 2), 0.0)
+        top = up(self._value(w, b, r).top - len(self.q) * float(slack.sum()), 4)
+        found = self._bound(w, b, dual, r, size, top)
         # Without intercepts no point near this one is known to meet a constraint that it breaks.
         known = found.whole and (self.intercept or not slack.any())
-        kind: Kind = "duality" if known else "estimate"
-        return Certificate(value, bound, kind, floor=floor)
+        return Found(max(found.bound, 0.0), known)
 
     def feasible(self, dual: Dual) -> Dual:
         """The multipliers inside their intervals."""
@@ -188,7 +203,6 @@ class CrossingProof:
         r: DoubleDouble,
         size: Floats,
         value: float,
-        far: float,
     ) -> Found:
         (low, high), d, K = self._ends, len(w), len(self.q)
         force = DoubleDouble(*two_product(dual.theta, np.broadcast_to(self.s[:, None], r.hi.shape)))
@@ -202,7 +216,7 @@ class CrossingProof:
         ]
         products = force.times(r.hi).plus(force.hi * r.lo)
         terms = [products.hi.ravel(), products.lo.ravel()]
-        gross = float(np.abs(products.hi).sum()) + float(mass.sum()) * far
+        gross = float(np.abs(products.hi).sum()) + float(mass.sum()) * self._far(w, b)
         held = np.zeros(K)
         left, errors, levels = np.zeros((d, K)), np.zeros((d, K)), np.zeros(K)
         for k in range(K):

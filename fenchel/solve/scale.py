@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,12 @@ from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.certification.scale_proof import ScaleProof
 from fenchel.convex.hessian import Root
 from fenchel.convex.scale import At, Bend, Layers, ScaledHuber, Seen
-from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
+from fenchel.data.arrays import double, host
+from fenchel.data.blocks import Blocks, one_blas_thread
 from fenchel.data.design import MatrixDesign
-from fenchel.data.products import adjoint, forward
+from fenchel.data.products import forward
 from fenchel.solve.scale_limit import limit
+from fenchel.solve.scale_products import HessianProducts
 from fenchel.solve.scale_rows import FEW, Units, best_scale, median, target_of
 
 Floats = NDArray[np.float64]
@@ -299,7 +299,7 @@ class _Newton:
         if at.sigma <= 1.01 * self._floor(seen) and seen.square < 1.0:  # σ can fall no further
             extra = 1e6 / at.sigma
         if not self.written:
-            return Model(_Products(self.problem, at, seen, share, extra).solve, None)
+            return Model(HessianProducts(self.problem, at, seen, share, extra).solve, None)
         problem = self.problem
         bend = problem.bend(at, self.centre, share)
         factor = bend.factor(problem, at, extra)
@@ -341,69 +341,3 @@ def _solve(factor: Root | Layers, centre: Floats, intercept: bool, g: Floats) ->
     x = factor.solve(np.append(g[:d] - centre * g[d], g[d:]))
     x[d] -= centre @ x[:d]
     return x
-
-
-class _Products:
-    """The Hessian known by its products with a vector, and conjugate gradients on them."""
-
-    def __init__(
-        self, problem: ScaledHuber, at: At, seen: Seen, share: float, extra: float
-    ) -> None:
-        self.problem, self.at, self.of = problem, at, problem.rows(at, share)
-        self.held: dict[int, Any] = {}
-        self.value = abs(seen.value)
-        self.extra = extra
-
-        def squares(block: Block) -> Totals:
-            X, t, m = self._row(block)
-            X2 = X.multiply(X).tocsr() if is_sparse(X) else X * X
-            return Totals(host(adjoint(X2, m)), float(m.sum()), float((m * t * t).sum()))
-
-        diagonal = self._whole(squares, np.ones(problem.design.dimension + 2))
-        self.inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
-
-    def _row(self, block: Block) -> Any:
-        row = self.held.get(block.start)
-        if row is None:
-            row = self.of(block)
-            if self.problem.design.blocks.local:
-                self.held[block.start] = row
-        return row
-
-    def _whole(self, stat: Callable[[Block], Totals], u: Floats) -> Floats:
-        """(2/σ) times the sums of the rows, and what the penalty and `extra` add along u."""
-        problem = self.problem
-        w, b, sigma = problem.design.blocks.reduce(stat)
-        out = 2.0 / self.at.sigma / problem.design.weight * np.append(w, [b, sigma])
-        out[:-2] += 2.0 * problem.alpha * u[:-2]
-        out[-2] *= problem.intercept
-        out[-1] += self.extra * u[-1]
-        return out
-
-    def _times(self, u: Floats) -> Floats:
-        def stat(block: Block) -> Totals:
-            X, t, m = self._row(block)
-            q = m * (forward(X, u[:-2]) + (float(u[-2]) + float(u[-1]) * t))
-            return Totals(host(adjoint(X, q)), float(q.sum()), float(t @ q))
-
-        return self._whole(stat, u)
-
-    def solve(self, g: Floats) -> Floats:
-        """H⁻¹g by preconditioned conjugate gradients, to a share of |g| that falls with it."""
-        x, r = np.zeros_like(g), g.copy()
-        z = self.inverse * r
-        p, rz = z, float(r @ z)
-        goal = rz * max(min(1e-3, rz / max(self.value, 1e-300)), 1e-20)
-        for _ in range(1000):
-            q = self._times(p)
-            bent = float(p @ q)
-            if not bent > 0.0:
-                break
-            x = x + rz / bent * p
-            r = r - rz / bent * q
-            z = self.inverse * r
-            last, rz = rz, float(r @ z)
-            if rz <= goal:
-                break
-            p = z + rz / last * p
-        return x

@@ -88,7 +88,7 @@ def certify_margin(
     least = float(f[counted & (y > 0.0)].min())
     most = float(f[counted & (y < 0.0)].max())
     b = -0.5 * (least + most)
-    terms = np.count_nonzero(beta)  # a term of zero rounds nothing
+    terms = int(np.count_nonzero(beta))  # a term of zero rounds nothing
     zeta = design.score_size((beta, 0.0)) * (gamma(terms + 4) + design.entry_error)
     margin = 0.5 * (least - most) - zeta
     size = float(beta @ f)
@@ -106,7 +106,7 @@ def certify_margin(
 
 def _share(design: KernelExpansion, beta: Floats) -> float:
     """κ."""
-    return gamma(2 * np.count_nonzero(beta) + 8) + 2.0 * design.entry_error
+    return gamma(2 * int(np.count_nonzero(beta)) + 8) + 2.0 * design.entry_error
 
 
 def _margin_bound(design: KernelExpansion, beta: Floats, y: Floats, size: float) -> float:
@@ -115,7 +115,7 @@ def _margin_bound(design: KernelExpansion, beta: Floats, y: Floats, size: float)
     if (y * beta < 0.0).any():
         return 0.0
     up_, down_ = float(beta[beta > 0.0].sum()), -float(beta[beta < 0.0].sum())
-    heavy, share = max(up_, down_), gamma(np.count_nonzero(beta) + 8)
+    heavy, share = max(up_, down_), gamma(int(np.count_nonzero(beta)) + 8)
     off = abs(up_ - down_) + share * heavy
     t = min(off / heavy, 1.0) if heavy > 0.0 else 1.0
     far = design.expansion_size(beta)
