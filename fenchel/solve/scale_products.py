@@ -1,4 +1,4 @@
-"""The Hessian of Huber's regression by its products with vectors, where it is too large to write."""
+"""The Hessian of Huber's regression by its products with vectors, where it is too large."""
 
 from __future__ import annotations
 
