@@ -15,7 +15,6 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import Absolute, Pinball
 from fenchel.convex.penalty import L1, L2, Penalty
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.base import host_keep
@@ -250,11 +249,6 @@ class QuantileRegressor(SingleTarget):
         found = noncrossing(blocks, levels, float(self.alpha), self.fit_intercept, self.tol)
         set_coefficients(self, found.w[:, back], found.b[back], False, blocks.dtype, ravel=False)
         proof = found.certificate
-        if blocks.dtype != np.float64:
-            levels = np.broadcast_to(self.intercept_, len(quantiles)).astype(np.float64)
-            proof = found.certified_at(
-                host(self.coef_).astype(np.float64).T[:, order], levels[order]
-            )
         self.certificate_, self.history_ = proof, (proof,)
         self.converged_ = proof.closed(self.tol)
         self.n_iter_ = max(found.certificate.steps, 1)

@@ -89,7 +89,7 @@ def noncrossing(
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
         w, b = apart_at_the_rows(blocks, w, b, intercept)
-        w, b = exact.lifted(w, b)
+        w, b = exact.lifted(w, b, blocks.dtype)
         found = Crossing(w, b, exact, program.prove(exact, w, b, dual), program.floor)
         if best is None or _rank(found.certificate) < _rank(best.certificate):
             best = found

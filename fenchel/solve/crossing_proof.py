@@ -141,9 +141,11 @@ class CrossingProof:
             out[k] = math.fsum([*np.concatenate(parts).tolist(), float(b[k + 1]), -float(b[k])])
         return out
 
-    def lifted(self, w: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """The point, in the units of the rows as they came, with intercepts raised until no
-        constraint is broken; without intercepts, coefficients of columns of one sign."""
+    def lifted(self, w: Floats, b: Floats, kind: Any = np.float64) -> tuple[Floats, Floats]:
+        """The point in a floating type, in the units of the rows as they came, with intercepts
+        raised until no constraint is broken; without intercepts, coefficients of columns of one
+        sign."""
+        w, b = _rounded(w, kind), _rounded(b, kind)
         low, high = self._ends
         away = np.where(low > 0.0, 1.0, np.where(high < 0.0, -1.0, 0.0))
         gain = float(np.minimum(low * away, high * away).sum())
@@ -153,13 +155,15 @@ class CrossingProof:
             short = np.maximum(-self.slack(*inside), 0.0)
             if not short.any() or not (self.intercept or gain > 0.0):
                 break
-            least = 2.0 * U * np.abs(inside[1] if self.intercept else inside[0]).max()
+            least = (
+                float(np.finfo(kind).eps) * np.abs(inside[1] if self.intercept else inside[0]).max()
+            )
             more = np.where(short > 0.0, np.maximum(lift * short, least), 0.0)
             more = np.append(0.0, np.cumsum(more))
             if self.intercept:
-                b = b + np.ldexp(more, self.exponent)
+                b = _rounded(b + np.ldexp(more, self.exponent), kind)
             else:
-                w = w + np.multiply.outer(away, more / gain)
+                w = _rounded(w + np.multiply.outer(away, more / gain), kind)
         return w, b
 
     def value(self, w: Floats, b: Floats) -> PointValue:
@@ -336,6 +340,13 @@ class CrossingProof:
         rows = self.X if is_sparse(self.X) else self.X - centre
         z = np.asarray(rows @ v[:d]) + (v[d] if self.intercept else 0.0)
         return up(float(np.abs(z).max(initial=0.0)) + float(sizes @ np.abs(v)) * gamma(d + 6), 2)
+
+
+def _rounded(v: Floats, kind: Any) -> Floats:
+    """Numbers of a floating type, where it holds them."""
+    with np.errstate(over="ignore"):
+        found = v.astype(kind).astype(np.float64)
+    return found if np.isfinite(found).all() else v
 
 
 def _weights(block: Block) -> Floats:
