@@ -24,10 +24,12 @@ class Units:
     """The rows as Newton's method sees them: y divided by 2^exponent, y and columns far from zero
     moved there, and turned into as many columns as the rows span where those are fewer.
 
+    plain: the rows as they came, but for the power of two.
     constant: the one value that y has, where an intercept can be it (or zero).
     """
 
     rows: Blocks
+    plain: Blocks
     exponent: int
     middle: float  # taken from y before it is divided
     centre: Floats | None
@@ -44,7 +46,9 @@ class Units:
         centre = _far(blocks) if intercept and not blocks.sparse else None
         middle = 0.5 * low + 0.5 * high
         middle = middle if intercept and abs(middle) > 16.0 * (0.5 * high - 0.5 * low) else 0.0
-        rows = blocks
+        rows = plain = blocks
+        if exponent:
+            plain = blocks.map(lambda block: _moved(block, exponent, 0.0, None))
         if exponent or middle or centre is not None:
             rows = blocks.map(lambda block: _moved(block, exponent, middle, centre))
             constant = None if constant is None else math.ldexp(constant - middle, -exponent)
@@ -52,7 +56,18 @@ class Units:
         basis = None
         if turned is not None:
             basis, rows = turned
-        return cls(rows, exponent, middle, centre, basis, constant)
+        return cls(rows, plain, exponent, middle, centre, basis, constant)
+
+    @property
+    def has_moved_rows(self) -> bool:
+        """Whether entries of the rows were rounded on the way."""
+        return self.middle != 0.0 or self.centre is not None or self.basis is not None
+
+    def whole(self, at: At) -> At:
+        """The point that `outward` gives, among the plain rows."""
+        out = self.outward(at)
+        w, b, scale = (np.ldexp(v, -self.exponent) for v in (out.w, out.b, out.sigma))
+        return At(w, float(b), float(scale))
 
     def inward(self, at: At) -> At:
         w, at_zero, sigma = (

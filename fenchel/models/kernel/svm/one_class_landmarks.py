@@ -44,5 +44,5 @@ def one_class_among_all(
     X = rows.blocks.gather().X
     design = KernelDesign(rows.features.kernel, InMemory(Block(0, X, np.zeros(len(s)), s)))
     problem = OneClass(design, nu)
-    value = problem.evaluate((beta, b)).value
-    return problem.proof(value, problem.bound(alpha, problem.scores(alpha), -b))
+    bound = problem.bound(alpha, problem.scores(alpha), -b)
+    return problem.proof(beta, problem.scores(beta), -b, bound)
