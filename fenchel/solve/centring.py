@@ -56,7 +56,8 @@ class Centred:
 
 def centred(blocks: Blocks) -> Centred | None:
     """The rows with their far columns moved; None where there is none."""
-    few = blocks.sample(FEW).gather() if blocks.local else blocks.of_first(_some)
+    # Not `sample`, which is a pass: fits of small tables would take longer.
+    few = _some(blocks.whole) if isinstance(blocks, InMemory) else blocks.of_first(_some)
     maybe = _maybe_far(few.X)
     if not maybe.any():
         return None
@@ -176,7 +177,7 @@ class CentredSolver(Solver):
         proved = problem.certify(state.point)
         if proved.kind == "estimate" or proved.bound >= own.bound:
             return proved
-        return replace(proved, bound=own.bound, kind=own.kind)
+        return replace(proved, bound=min(own.bound, proved.value), kind=own.kind)
 
     def _inside(self, problem: Problem) -> Problem:
         return replace(problem, design=self.design)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, is_sparse, like
+from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.moments import Moments
+from fenchel.solve.centring import Centred, centred
 from fenchel.solve.frame import Frame, Ranges, joint_moments, positive_rows
 
 Floats = NDArray[np.float64]
@@ -23,6 +24,7 @@ class Survey:
     """W = Σ s, and for the columns [x, y]: means m, squares Σ s (x - m)², scatter (or None).
 
     The target was divided by 2^exponent, which is 0 unless its squares leave float64's range.
+    moved: the columns that were moved near zero before, if any.
     """
 
     d: int
@@ -32,6 +34,7 @@ class Survey:
     square: Floats
     scatter: Floats | None
     exponent: int = 0
+    moved: Centred | None = None
 
     @property
     def targets(self) -> int:
@@ -61,11 +64,18 @@ class Survey:
             return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
 
 
-def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
-    """One pass, two where the target must be scaled, and the rows it describes.
+def survey(blocks: Blocks, scatter: bool, intercept: bool) -> tuple[Blocks, Survey]:
+    """One pass, more where the target must be scaled or columns moved, and the rows it describes.
 
-    scatter: whether to make the (d + K)² numbers of the scatter as well.
+    scatter: whether to make the (d + K)² numbers of the scatter as well. intercept: whether one is
+    free, so that columns far from zero can be moved.
     """
+    moved = centred(blocks) if intercept else None
+    rows, found = _scaled(blocks if moved is None else moved.rows, scatter)
+    return rows, replace(found, moved=moved)
+
+
+def _scaled(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
     found = _pass(blocks, scatter)
     d = blocks.n_cols
     if np.isfinite(found.square[:d]).all():
@@ -81,12 +91,20 @@ def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
         )
     exponent = int(np.clip(np.frexp(ranges.target)[1], -1000, 1000))
 
+    blocks = divided(blocks, exponent)
+    return blocks, replace(_pass(blocks, scatter), exponent=exponent)
+
+
+def divided(blocks: Blocks, exponent: int) -> Blocks:
+    """The rows with their target divided by 2^exponent."""
+    if not exponent:
+        return blocks
+
     def scaled(block: Block) -> Block:
         y = double(block.y) * 2.0**-exponent
         return Block(block.start, double(block.X), y, block.weight)
 
-    blocks = blocks.map(scaled, dtype=np.float64, sparse=blocks.sparse)
-    return blocks, replace(_pass(blocks, scatter), exponent=exponent)
+    return blocks.map(scaled, dtype=np.float64, sparse=blocks.sparse)
 
 
 def _pass(blocks: Blocks, scatter: bool) -> Survey:
@@ -111,20 +129,24 @@ def _pass(blocks: Blocks, scatter: bool) -> Survey:
 
 
 def recentred(blocks: Blocks, found: Survey) -> tuple[Blocks, Survey]:
-    """The rows less their means, where those are so large that rounding would show.
+    """The rows less the means of targets and columns that are so large that rounding would show.
 
-    Sparse rows stay as they are.
+    Columns of sparse rows stay as they are.
     """
     spread = np.sqrt(found.square / found.weight)
-    vary = np.append(found.free, np.ones(found.targets, bool))
-    if blocks.sparse or not (vary & (np.abs(found.mean) > _OFFSET * spread)).any():
+    d = found.d
+    vary = np.append(found.free & (not blocks.sparse), np.ones(found.targets, bool))
+    far = vary & (np.abs(found.mean) > _OFFSET * spread)
+    if not far.any():
         return blocks, found
-    mean, d = found.mean, found.d
+    shift = np.where(far, found.mean, 0.0)
 
     def shifted(block: Block) -> Block:
-        assert not is_sparse(block.X) and block.y is not None
+        assert block.y is not None
         X, y = double(block.X), double(block.y)
-        shift = mean[d] if y.ndim == 1 else like(mean[d:], y)
-        return Block(block.start, X - like(mean[:d], X), y - shift, block.weight)
+        X = X - like(shift[:d], X) if shift[:d].any() else X
+        y = y - (shift[d] if y.ndim == 1 else like(shift[d:], y))
+        return Block(block.start, X, y, block.weight)
 
-    return blocks.map(shifted), replace(found, mean=np.zeros_like(mean))
+    moved = blocks.map(shifted, dtype=np.float64, sparse=blocks.sparse)
+    return moved, replace(found, mean=found.mean - shift)
