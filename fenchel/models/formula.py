@@ -68,7 +68,7 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
     if problem.penalty == L2(0.0) and is_solved(solution):
         wide = design.n_rows <= design.dimension
         if wide or not solution.converged:  # many planes meet all rows alike
-            solution = least_norm(problem, solution, quiet=solution.converged)
+            solution = least_norm(problem, solution, estimator.tol, quiet=solution.converged)
     return in_precision(problem, solution, dtype, estimator.tol)
 
 

@@ -172,12 +172,7 @@ class CentredSolver(Solver):
     def prove(self, problem: Problem, state: State) -> Certificate | None:
         """The inner solver's bound, which holds for both problems, and the value at the point."""
         own = self.solver.prove(self._inside(problem), state.memory.state)
-        if own is None or own.kind == "estimate":
-            return None
-        proved = problem.certify(state.point)
-        if proved.kind == "estimate" or proved.bound >= own.bound:
-            return proved
-        return replace(proved, bound=min(own.bound, proved.value), kind=own.kind)
+        return None if own is None else problem.certify(state.point).with_bound_of(own)
 
     def _inside(self, problem: Problem) -> Problem:
         return replace(problem, design=self.design)

@@ -20,7 +20,7 @@ from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import NewtonCG
-from fenchel.solve.least_squares import LeastSquares, least_squares
+from fenchel.solve.least_squares import LeastSquares, check_representable, least_squares
 from fenchel.solve.minimise import dependence_hidden, minimise
 from fenchel.solve.normal import Dual, Normal, row_gram
 from fenchel.solve.solver import Solver
@@ -94,11 +94,14 @@ def ridge(
         columns = np.flatnonzero(alphas == value)
         # A penalty below the rounding errors of the squares is none, if the proof agrees.
         if value <= 1e-24 * found.square[: found.d].max():
-            free = least_squares(chosen_targets(blocks, columns, found.flat), intercept)
-            proof = squares_certificate(
-                chosen_targets(blocks, columns, found.flat), free, intercept, float(value)
-            )
-            if value == 0.0 or proof.closed(min(tol, 1e-12)):
+            some = chosen_targets(blocks, columns, found.flat)
+            free = least_squares(some, intercept)
+            if value == 0.0:
+                check_representable(blocks, free)
+            proof = None
+            if np.isfinite(free.coef).all():
+                proof = squares_certificate(some, free, intercept, float(value))
+            if proof is not None and (value == 0.0 or proof.closed(min(tol, 1e-12))):
                 w[:, columns] = free.coef.reshape(found.d, -1)
                 b[columns] = free.intercept
                 steps[columns] += free.refinements
@@ -124,6 +127,7 @@ def ridge(
 
 
 def _free(blocks: Blocks, found: LeastSquares, intercept: bool, tol: float) -> Ridges:
+    check_representable(blocks, found)
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
     proof = squares_certificate(blocks, found, intercept)
     steps = np.full(len(b), found.refinements + 1, np.int32)
@@ -213,10 +217,8 @@ class Table:
     def better_bound(self, given: Certificate, moved: Certificate) -> Certificate:
         """The certificate on the given rows with the bound on the moved ones, if that is better and
         holds for both: the differences are exact where no mean was taken off."""
-        exact = self.base[0] is self.rows and moved.kind != "estimate"
-        if not exact or not moved.bound > given.bound:
-            return given
-        return replace(given, bound=min(moved.bound, given.value), kind=moved.kind)
+        exact = self.base[0] is self.rows
+        return given.with_bound_of(moved) if exact else given
 
     def given(self, columns: Columns, w: Floats, b: Any) -> tuple[Floats, Floats]:
         """The point beside the columns as they were given, target still scaled."""
