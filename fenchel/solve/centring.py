@@ -170,9 +170,13 @@ class CentredSolver(Solver):
         return None if solver is None else replace(self, solver=solver)
 
     def prove(self, problem: Problem, state: State) -> Certificate | None:
-        """The inner solver's bound, which holds for both problems, and the value at the point."""
-        own = self.solver.prove(self._inside(problem), state.memory.state)
-        return None if own is None else problem.certify(state.point).with_bound_of(own)
+        """The value at the point, with the better of the bounds on the given rows and on these."""
+        inside, inner = self._inside(problem), state.memory.state
+        proved = inside.certify(inner.point, inner.seen, inner.dual)
+        own = self.solver.prove(inside, inner)
+        if own is not None:
+            proved = proved.with_bound_of(own)
+        return problem.certify(state.point).with_bound_of(proved)
 
     def _inside(self, problem: Problem) -> Problem:
         return replace(problem, design=self.design)
