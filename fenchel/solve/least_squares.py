@@ -68,9 +68,9 @@ def check_representable(blocks: Blocks, found: LeastSquares) -> None:
     if len(lost):
         j = int(lost[0])
         raise ValueError(
-            f"{blocks.column(j)} reaches only {blocks.column_sizes[j]:.2g}, so its coefficient would "
-            "be beyond the range of float64: multiply it by a power of ten, drop it, or fit with a "
-            "penalty"
+            f"{blocks.column(j)} reaches only {blocks.column_sizes[j]:.2g}, so its coefficient "
+            "would be beyond the range of float64: multiply it by a power of ten, drop it, or fit "
+            "with a penalty"
         )
 
 
