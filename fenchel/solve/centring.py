@@ -121,7 +121,7 @@ def _plus(b: Any, centre: Floats, w: Floats, sign: float) -> Any:
 def centred_solver(problem: Any, solver: Solver, start: Any) -> Solver:
     """A solver that works on centred rows, where a free intercept stands beside far columns; else
     the same one."""
-    if not isinstance(problem, Problem) or not problem.intercept:
+    if not solver.moves or not isinstance(problem, Problem) or not problem.intercept:
         return solver
     design = problem.design
     if not isinstance(design, MatrixDesign):

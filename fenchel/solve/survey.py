@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.moments import Moments
-from fenchel.solve.centring import Centred, centred
+from fenchel.solve.centring import FAR, Centred, centred
 from fenchel.solve.frame import Frame, Ranges, joint_moments, positive_rows
 
 Floats = NDArray[np.float64]
@@ -46,6 +46,14 @@ class Survey:
         rounding = self.weight * (4.0 * EPS * self.mean[: self.d]) ** 2
         return self.square[: self.d] > rounding
 
+    @property
+    def looks_far(self) -> NDArray[np.bool_]:
+        """The columns of x that may be far from zero in the sense of `centring`: a column is spread
+        no wider than its range."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, square = self.mean[: self.d], self.square[: self.d]
+            return np.asarray(mean * mean * self.weight > (0.5 * FAR) ** 2 * square)
+
     def gram(self, intercept: bool) -> tuple[Floats, Floats]:
         """X̃'SX̃ and X̃'Sỹ: about the means with an intercept, about zero without one."""
         assert self.scatter is not None
@@ -64,14 +72,19 @@ class Survey:
             return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
 
 
-def survey(blocks: Blocks, scatter: bool, intercept: bool) -> tuple[Blocks, Survey]:
+def survey(blocks: Blocks, scatter: bool, intercept: bool = False) -> tuple[Blocks, Survey]:
     """One pass, more where the target must be scaled or columns moved, and the rows it describes.
 
     scatter: whether to make the (d + K)² numbers of the scatter as well. intercept: whether one is
     free, so that columns far from zero can be moved.
     """
-    moved = centred(blocks) if intercept else None
-    rows, found = _scaled(blocks if moved is None else moved.rows, scatter)
+    rows, found = _scaled(blocks, scatter)
+    if not intercept or not found.looks_far.any():
+        return rows, found
+    moved = centred(blocks)
+    if moved is None:
+        return rows, found
+    rows, found = _scaled(moved.rows, scatter)
     return rows, replace(found, moved=moved)
 
 
