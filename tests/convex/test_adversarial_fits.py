@@ -28,8 +28,14 @@ from fenchel import (
     Ridge,
     RidgeCV,
 )
+from fenchel.convex.distance import Absolute, EpsilonInsensitive, Pinball
+from fenchel.convex.penalty import L1, L2, NonNegative
+from fenchel.convex.problem import Problem
+from fenchel.data.design import MatrixDesign
 from fenchel.data.table import as_blocks
 from fenchel.solve.centring import centred
+from fenchel.solve.minimise import minimise
+from fenchel.solve.vertex import has_vertex, vertex
 
 SIX = np.arange(6.0)[:, None]
 TARGET = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.5])
@@ -234,3 +240,55 @@ def test_a_penalised_intercept_in_float32_is_valued_as_it_is_returned(scaling):
     norm = sum((v * v for v in w), (b / Fraction(scaling)) ** 2)
     assert model.coef_.dtype == np.float32
     assert_allclose(model.certificate_.value, float(2 * loss + norm / 2), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------- no fit for ever
+
+
+def near_twins(seed: int, rows: int, columns: int, share: float):
+    """Columns that differ by a small share of the first."""
+    rng = np.random.default_rng(seed)
+    first = rng.standard_normal((rows, 1))
+    return first + share * rng.standard_normal((rows, columns)), rng
+
+
+def test_a_heavy_row_without_curvature_does_not_stiffen_the_others():
+    X, rng = near_twins(0, 20, 1, 0.0)
+    X = np.rint(3.0 * np.column_stack([X[:, 0], rng.standard_normal(20), X[:, 0]]))
+    X[:, 2] *= 1.0 + 1e-14 * rng.standard_normal(20)
+    y = (X[:, 0] + X[:, 1] + 3.0 * rng.standard_normal(20) > 0.0).astype(int)
+    s = np.ones(20)
+    s[np.argmax(X[:, 0] * (2 * y - 1))] = 1e12
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fenchel.NotCertified)
+        model = LinearSVC(penalty="l1", C=0.4).fit(X, y, sample_weight=s)
+    assert model.n_iter_ < 30
+    assert model.certificate_.relative_gap < 1e-4
+
+
+def test_a_hinge_under_a_faint_penalty_ends_at_a_vertex():
+    X, rng = near_twins(1, 16, 3, 1e-5)
+    y = np.where(rng.random(16) < 0.4, 1, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fenchel.NotCertified)
+        model = ERMClassifier(loss="hinge", penalty="l1", lam=1e-8, fit_intercept=False, tol=1e-10)
+        model.fit(X, y)
+    assert model.n_iter_ < 200
+    assert model.certificate_.relative_gap < 1e-7
+
+
+# A θ of float64 meets a box of 10⁻¹¹ of the columns' size to six digits.
+@pytest.mark.parametrize(("scale", "gap"), [(1.0, 1e-9), (1e9, 1e-6)])
+def test_the_vertex_of_a_linear_program_is_that_of_newton_steps(scale, gap):
+    X, y, _, _ = rows()
+    s = np.full(40, 1.0 / 40)
+    for loss in (Pinball(0.3), Absolute(), EpsilonInsensitive(0.2)):
+        for penalty in (L1(0.05), L2(0.0), NonNegative(), L1(0.05, positive=True)):
+            design = MatrixDesign(as_blocks(scale * X, y, None))
+            problem = Problem(loss, penalty, design, True)
+            assert has_vertex(problem)
+            point, theta = vertex(problem, y, s, np.zeros(2))
+            proof = problem.certify(point, dual=theta)
+            assert -1e-15 * proof.value <= proof.gap <= gap * proof.value
+            other = minimise(problem, tol=gap).certificate
+            assert_allclose(proof.value, other.value, rtol=2.0 * gap)
