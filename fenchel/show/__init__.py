@@ -75,6 +75,9 @@ with as few digits as tell the rows apart; the given one is among them); between
 of the higher. A slider should step through `operating_points(curve, threshold).threshold`. Points
 under the pointer carry their threshold as `item.datum.t`. net_benefit takes probabilities, and its
 threshold is one of them.
+
+The box that turns. Charts of three dimensions have the Vega signals `turn` and `tilt`, in degrees,
+each with a slider, and sin_turn, cos_turn, sin_tilt and cos_tilt that follow them.
 """
 
 from fenchel.show.boundary import boundary_lines, decision_boundary

@@ -42,6 +42,7 @@ def test_four_bandwidths_side_by_side():
     assert len(parts(chart, "i", "j")[0]) == 60  # the rows travel once for all panels
     said = texts(picture(chart))
     assert {f"bandwidth {s}" for s in ("0.1", "0.5", "1", "5")} <= set(said)
+    assert said.count("2") == 2  # on the axes of the lower panels: no panel has a number above it
     assert title(chart).startswith("Bandwidth 1 is nearest to the truth")
 
 

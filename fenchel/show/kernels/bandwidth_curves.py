@@ -94,9 +94,11 @@ def bandwidth_curves(
     known = None if truth is None else _values(truth, at, "truth")
     called = distinct(said(name) for name in curves)
     heads, best = _compared(called, found, known, errors, plain(parameter), plain(error))
-    whole = _panels(at, found, known, (rows, target), names).properties(width=width, height=height)
+    whole = _panels(at, found, known, (rows, target), names, width).properties(
+        width=width, height=height
+    )
     chart = whole.facet(
-        facet=alt.Facet("p:O", header=alt.Header(title=None, labels=False)),
+        facet=alt.Facet("p:O", header=alt.Header(title=None, labelExpr="''", labelPadding=0)),
         columns=across,
         data=_table(at, found),
         spacing=26,
@@ -166,6 +168,7 @@ def _panels(
     known: Floats | None,
     rows: tuple[Floats, Floats],
     names: tuple[Any, Any],
+    width: int,
 ) -> Any:
     """The layers of a panel: rows and truth, which are in all of them, and its own curve."""
     x, y = rows
@@ -195,7 +198,7 @@ def _panels(
         )
     )
     head = base.transform_filter("!isValid(datum.g)").mark_text(
-        align="left", baseline="bottom", style="ink", fontSize=11
+        align="left", baseline="bottom", style="ink", fontSize=11, limit=width
     )
     layers.append(
         head.encode(x=alt.value(0), y=alt.value(-5), text=alt.Text("s:N", title="bandwidth"))

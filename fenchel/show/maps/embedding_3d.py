@@ -73,10 +73,12 @@ def embedding_3d(
     x, y = screen(box, width, height)
     places, counts, field = _cells(Z, by, box)
     called = [plain(name) for name in names]
+    edges, axes = outline(box, names, x, y)
     whole = framed(
         [
-            *outline(box, names, x, y),
+            edges,
             circles(circle_table(box.steps(places), counts, field, by), counts, by, box, x, y),
+            axes,
             *by.legend(),
         ],
         title=title or f"{len(Z):,} rows in {called[0]}, {called[1]} and {called[2]}",

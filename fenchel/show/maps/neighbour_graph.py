@@ -186,12 +186,8 @@ def _solid(
     data = circle_table(steps, counts, field, by)
     lines = _edges(steps, edges, "ijk", "lmn").transform_calculate(**projected(box))
     lines = lines.transform_calculate(**projected(box, ("l", "m", "n"), ("u", "v", "w")))
-    axes = [*names, *AXES[len(names) :]]
-    return [
-        *outline(box, axes, x, y),
-        _drawn(lines, x, y),
-        circles(data, counts, by, box, x, y),
-    ]
+    frame, axes = outline(box, [*names, *AXES[len(names) :]], x, y)
+    return [frame, _drawn(lines, x, y), circles(data, counts, by, box, x, y), axes]
 
 
 def _flat(

@@ -11,7 +11,7 @@ A point (a, b, c) of the box around (0, 0, 0), turned by θ around the upright a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,15 +113,15 @@ def screen(box: Box, width: Width, height: int) -> tuple[alt.X, alt.Y]:
     )
 
 
-def outline(box: Box, names: Sequence[Any], x: alt.X, y: alt.Y) -> Iterator[Any]:
-    """The edges of the box, and the names of the axes at their ends."""
+def outline(box: Box, names: Sequence[Any], x: alt.X, y: alt.Y) -> tuple[Any, Any]:
+    """The edges of the box, which lie behind the rows, and the names of the axes at their ends."""
     corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * STEPS
     pairs = np.array(
         [(p, q) for p in range(8) for q in range(p) if (corners[p] != corners[q]).sum() == 1]
     )
     start, end = corners[pairs[:, 1]].T, corners[pairs[:, 0]].T
     edges = table(i=start[0], j=start[1], k=start[2], l=end[0], m=end[1], n=end[2])
-    yield (
+    lines = (
         alt.Chart(edges)
         .transform_calculate(**projected(box))
         .transform_calculate(**projected(box, ("l", "m", "n"), ("u", "v", "w")))
@@ -132,12 +132,13 @@ def outline(box: Box, names: Sequence[Any], x: alt.X, y: alt.Y) -> Iterator[Any]
     called = records(
         i=at[:, 0].round(), j=at[:, 1].round(), k=at[:, 2].round(), s=[plain(n, 30) for n in names]
     )
-    yield (
+    words = (
         alt.Chart(called)
         .transform_calculate(**projected(box))
         .mark_text(style="quiet", fontSize=11)
         .encode(x=x, y=y, text=alt.Text("s:N", title="axis"))
     )
+    return lines, words
 
 
 def original(box: Box, fields: Sequence[str] = ("i", "j", "k")) -> list[str]:
