@@ -83,7 +83,7 @@ class KernelRows:
         """
         rows = self.rows if members is None else self.rows[members]
         if isinstance(self.kernel, Precomputed) or not self.convex:
-            return GramDesign(self.gram(members), y, s)
+            return GramDesign(self.gram(members), y, s, semidefinite=self.convex)
         n = int(rows.shape[0])
         budget = 0.5 * free_memory() - 8.0 * factors * n * n
         return KernelDesign(self.kernel, InMemory(Block(0, rows, y, s), None), max(budget, 0.0))

@@ -159,17 +159,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
             fit_landmarks(self, blocks, found, alphas)
             return self
         rows = kernel_rows(self, blocks)
-        self.kernel_, self.X_fit_ = rows.outside, rows.X
         if not rows.convex:
             warn_indefinite(self)
-            whole = GramDesign(rows.gram(found.members), found.y, found.s)
-            design: KernelExpansion = whole
-            c, self.storage_ = _stationary(whole, found, alphas)
-        else:
-            design = rows.design(found.y, found.s, found.members)
-            c, self.storage_ = _solved(rows, design, found, alphas)
-        proof = Proof(rows, design, found, alphas)
-        keep_coefficients(self, proof, c, blocks.dtype)
+        fit_expansion(self, rows, found, alphas, blocks.dtype)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -190,6 +182,26 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(self, super().__sklearn_tags__())
+
+
+def fit_expansion(
+    estimator: Any,
+    rows: KernelRows,
+    found: RidgeRows,
+    alphas: Floats,
+    dtype: Any,
+    given: KernelExpansion | None = None,
+) -> None:
+    """Solves the equations and writes down what a fit says; given: the design, where it is made."""
+    estimator.kernel_, estimator.X_fit_ = rows.outside, rows.X
+    if not rows.convex:
+        whole = GramDesign(rows.gram(found.members), found.y, found.s)
+        design: KernelExpansion = whole
+        c, estimator.storage_ = _stationary(whole, found, alphas)
+    else:
+        design = rows.design(found.y, found.s, found.members) if given is None else given
+        c, estimator.storage_ = _solved(rows, design, found, alphas)
+    keep_coefficients(estimator, Proof(rows, design, found, alphas), c, dtype)
 
 
 def _solved(

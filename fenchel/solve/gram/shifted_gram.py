@@ -27,6 +27,7 @@ from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky
 
 Floats = NDArray[np.float64]
+Inverse = Callable[[Floats], Floats]  # of the columns of a matrix
 U = 2.0**-53
 STRIP = 256  # rows of the matrix that are made at once
 # Rounding n² entries to 24 bits moves eigenvalues by some √n 2⁻²⁴ of the largest entry; a shift
@@ -64,34 +65,45 @@ class ShiftedGram:
         """c for the columns of y."""
         b = self.root[:, None] * y
         diagonal = self.design.diagonal() * self.root**2
-        top = float(diagonal.max(initial=0.0))
-        if not top > 0.0:
+        if not float(diagonal.max(initial=0.0)) > 0.0:
             return ShiftedSolution(self.root[:, None] * b / self.alpha, "exact", 0)
-        exponent = math.frexp(max(top, self.alpha))[1]
-        shift = math.ldexp(self.alpha, -exponent)
         trace = float(diagonal.sum())
-        taken = 0
-        if shift >= SINGLE_NOISE * math.sqrt(len(b)):
-            factor = self._factor(np.dtype(np.float32), exponent, shift)
-            if factor is not None:
-                ahead = _preconditioner(factor, exponent)
-                u, taken, reached = conjugate_steps(self.product, ahead, b, trace, SINGLE_STEPS)
-                if reached:
-                    return ShiftedSolution(self.root[:, None] * u, "float32", taken)
-                del factor, ahead
-        lifted = shift
+        taken, ahead = 0, self.inverse_in_single()
+        if ahead is not None:
+            u, taken, reached = conjugate_steps(self.product, ahead, b, trace, SINGLE_STEPS)
+            if reached:
+                return ShiftedSolution(self.root[:, None] * u, "float32", taken)
+            del ahead
+        u, more, _ = conjugate_steps(self.product, self.inverse(), b, trace, DOUBLE_STEPS)
+        return ShiftedSolution(self.root[:, None] * u, "float64", taken + more)
+
+    def inverse_in_single(self) -> Inverse | None:
+        """(DKD + αI)⁻¹ by a factor in float32; None where α is too small for that."""
+        exponent, shift = self._scale()
+        if not shift >= SINGLE_NOISE * math.sqrt(len(self.root)):
+            return None
+        factor = self._factor(np.dtype(np.float32), exponent, shift)
+        return None if factor is None else _inverse(factor, exponent)
+
+    def inverse(self) -> Inverse:
+        """(DKD + αI)⁻¹ by a factor in float64, of an α lifted to where there is one."""
+        exponent, shift = self._scale()
         factor = self._factor(np.dtype(np.float64), exponent, shift)
         if factor is None:  # α is below rounding: what is solved for is what the steps reach
-            lifted = shift + 16.0 * len(b) * U
+            lifted = shift + 16.0 * len(self.root) * U
             factor = self._factor(np.dtype(np.float64), exponent, lifted)
         if factor is None:
             raise ValueError(
                 "the kernel is not positive semi-definite on these rows (or not symmetric), so "
                 "the problem is not convex: choose a kernel that is, or raise alpha"
             )
-        ahead = _preconditioner(factor, exponent)
-        u, more, _ = conjugate_steps(self.product, ahead, b, trace, DOUBLE_STEPS)
-        return ShiftedSolution(self.root[:, None] * u, "float64", taken + more)
+        return _inverse(factor, exponent)
+
+    def _scale(self) -> tuple[int, float]:
+        """e and α/2^e, 2^e above the diagonal and α."""
+        top = float((self.design.diagonal() * self.root**2).max(initial=0.0))
+        exponent = math.frexp(max(top, self.alpha))[1]
+        return exponent, math.ldexp(self.alpha, -exponent)
 
     def _factor(self, dtype: np.dtype[Any], exponent: int, shift: float) -> NDArray[Any] | None:
         """The factor of (DKD)/2^e + shift I in its lower triangle; None where there is none."""
@@ -117,6 +129,11 @@ class ShiftedGram:
         return A if tiled_cholesky(A) else None
 
 
+def factor_fits(n: int) -> bool:
+    """Whether there is room for a factor in float32 of n rows."""
+    return 4.0 * n * n <= 0.9 * free_memory()
+
+
 def _check_room(n: int, dtype: np.dtype[Any]) -> None:
     need, have = float(dtype.itemsize) * n * n, free_memory()
     if need > 0.9 * have:
@@ -127,7 +144,7 @@ def _check_room(n: int, dtype: np.dtype[Any]) -> None:
         )
 
 
-def _preconditioner(factor: NDArray[Any], exponent: int) -> Callable[[Floats], Floats]:
+def _inverse(factor: NDArray[Any], exponent: int) -> Inverse:
     kind = factor.dtype
 
     def apply(r: Floats) -> Floats:
