@@ -18,6 +18,7 @@ from fenchel.data.kernel_tiles import kernel_product, symmetric_error, symmetric
 from fenchel.data.matrix_products import product_error
 from fenchel.models.base import host_keep
 from fenchel.models.kernel.landmark_rows import (
+    AT_FIT,
     LandmarkRows,
     fitted_landmarks,
     landmark_random,
@@ -29,9 +30,6 @@ from fenchel.solve.gram.landmark_proof import Residuals, U, full_certificate
 from fenchel.solve.gram.landmark_ridge import LandmarkRidge
 
 Floats = NDArray[np.float64]
-# A fit makes its proof among all functions where that takes no more kernel values, n²/2, than four
-# of its own passes.
-AT_FIT = 8
 # Rows up to which that proof is made when it is asked for: 2^35 values, minutes on two cores.
 MOST_ROWS = 2**18
 
