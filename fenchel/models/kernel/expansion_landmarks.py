@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory
 from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import KernelExpansion
 from fenchel.models.base import host_keep
 from fenchel.models.kernel.expansion_fit import Expansions, point_columns
 from fenchel.models.kernel.landmark_rows import AT_FIT, GAP, landmark_random, landmark_rows
@@ -25,8 +26,28 @@ from fenchel.models.namespace import as_known
 Floats = NDArray[np.float64]
 
 
-def fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> None:
-    """The fitted attributes of an estimator with landmarks; problems: over all functions."""
+def fit_expansions(estimator: Any, blocks: Blocks, problems: Expansions) -> None:
+    """The fitted attributes of an estimator of these problems, over its landmarks if it has any."""
+    for name in ("landmarks_", "full_certificate_"):
+        vars(estimator).pop(name, None)
+    if estimator.landmarks is None:
+        problems.fit(estimator, blocks)
+    else:
+        _fit_on_landmarks(estimator, blocks, problems)
+
+
+def certify_expansions(estimator: Any, problems: Expansions) -> Certificate:
+    """The certificate of a fitted estimator's coefficients among all functions of the kernel."""
+    if estimator.landmarks is None:
+        return problems.certify(estimator)
+    coef = np.asarray(host(as_known(estimator.dual_coef_)), np.float64)
+    coef = coef.reshape(len(coef), -1)
+    spread = np.zeros((problems.rows.n, coef.shape[1]))
+    spread[np.asarray(host_keep(as_known(estimator.landmarks_)))] = coef
+    return problems.certify_at(estimator, spread)
+
+
+def _fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> None:
     random = landmark_random(estimator)
     rows = landmark_rows(
         estimator, blocks, problems.members, random, parameters=estimator.kernel_params
@@ -39,7 +60,7 @@ def fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> No
     places = np.searchsorted(members, rows.numbers)
     found, points, among = [], [], []
     for problem in problems.problems:
-        y, s = problem.design.sides
+        y, s = cast(KernelExpansion, problem.design).sides
         if isinstance(table, InMemory):  # made once for all classes
             seen: Blocks = InMemory(replace(table.whole, y=y, weight=s))
         else:
@@ -68,11 +89,3 @@ def fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> No
         whole = reduce(Certificate.__add__, among).scaled(problems.factor)
         estimator.full_certificate_ = whole
         estimator.storage_ += f"; among all functions of the kernel {whole}"
-
-
-def certify_on_landmarks(estimator: Any, problems: Expansions) -> Certificate:
-    """The certificate of a fitted estimator's coefficients among all functions of the kernel."""
-    coef = np.asarray(host(as_known(estimator.dual_coef_)), np.float64)
-    spread = np.zeros((problems.rows.n, *coef.reshape(len(coef), -1).shape[1:]))
-    spread[np.asarray(host_keep(as_known(estimator.landmarks_)))] = coef.reshape(len(coef), -1)
-    return problems.certify_at(estimator, spread)

@@ -20,7 +20,7 @@ from fenchel.models.kernel.expansion_fit import (
     classifier_expansions,
     level_scores,
 )
-from fenchel.models.kernel.expansion_landmarks import certify_on_landmarks, fit_on_landmarks
+from fenchel.models.kernel.expansion_landmarks import certify_expansions, fit_expansions
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.namespace import fit_method
@@ -163,12 +163,7 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)
         problems = Expansions.of(self, blocks, self._loss(), self._lam, self._factor, K)
-        for name in ("landmarks_", "full_certificate_"):
-            self.__dict__.pop(name, None)
-        if self.landmarks is None:
-            problems.fit(self, blocks)
-        else:
-            fit_on_landmarks(self, blocks, problems)
+        fit_expansions(self, blocks, problems)
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -188,9 +183,7 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         self._check_strength()
         loss, lam, factor = self._loss(), self._lam, self._factor
         problems = classifier_expansions(self, X, y, sample_weight, loss, lam, factor)
-        if self.landmarks is not None:
-            return certify_on_landmarks(self, problems)
-        return problems.certify(self)
+        return certify_expansions(self, problems)
 
     def _check_strength(self) -> None:
         if math.isinf(self.C):

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import fenchel
-from fenchel import KernelLogisticRegression, LogisticRegression, Nystroem, certify, kernels
+from fenchel import (
+    ERMClassifier,
+    ERMRegressor,
+    KernelLogisticRegression,
+    LogisticRegression,
+    Nystroem,
+    certify,
+    kernels,
+)
 
 KERNEL = kernels.Gaussian(0.4)
 
@@ -66,3 +74,26 @@ def test_matrices_and_strings():
     labels = np.array([word.count("A") > 2 for word in words])
     model = KernelLogisticRegression(kernel=kernels.Spectrum(2), landmarks=80).fit(words, labels)
     assert len(model.landmarks_) <= 9 and model.score(words, labels) > 0.7
+
+
+def test_any_loss(tmp_path):
+    X, y, s = noisy()
+    z = np.sin(2.0 * X[:, 0])
+    every = np.flatnonzero(s)
+    models = [
+        (ERMClassifier("hinge", kernel=KERNEL), y),
+        (ERMClassifier("squared_hinge", kernel=KERNEL), noisy(3)[1]),
+        (ERMRegressor("huber", kernel=KERNEL), z),
+        (ERMRegressor("absolute", kernel=KERNEL, lam=0.01), z),
+    ]
+    for model, target in models:
+        best = model.set_params(landmarks=None).fit(X, target, s).certificate_
+        same = model.set_params(landmarks=every, tol=1e-8).fit(X, target, s)
+        assert same.certificate_.value == pytest.approx(best.value, rel=1e-5)
+        few = model.set_params(landmarks=60, tol=1e-6).fit(X, target, s)
+        for proof in (few.full_certificate_, certify(few, X, target, s)):
+            assert proof.bound <= best.value and proof.value >= best.bound
+        fenchel.save(few, tmp_path / "model.fen")
+        assert np.array_equal(fenchel.load(tmp_path / "model.fen").predict(X), few.predict(X))
+    with pytest.raises(ValueError, match="give kernel"):
+        ERMRegressor(landmarks=5).fit(X, z)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import Check, any_array, array_of, count, finite, of_class, rows
+from fenchel.app.modelfile.check import any_array, array_of, count, finite, rows
 from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, KERNEL, PROOF, ROWS, Kind
 from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
 
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
-
-_landmarks: dict[str, Check] = {
-    "landmarks_": array_of("i", "n"),
-    "full_certificate_": of_class("Certificate"),
-}
 
 ESTIMATORS: dict[str, Kind] = {
     "KernelRidge": Kind(
@@ -21,7 +16,6 @@ ESTIMATORS: dict[str, Kind] = {
             **EXPANSION,
             **PROOF,
             "dual_coef_": finite("n") | finite("n", None),
-            **_landmarks,
         },
         _NEEDED,
     ),
@@ -60,7 +54,6 @@ ESTIMATORS: dict[str, Kind] = {
             **LOSSES,
             **ONE_A_CLASS,
             **STEPS,
-            **_landmarks,
         },
         (*_NEEDED, "classes_", "intercept_"),
     ),
