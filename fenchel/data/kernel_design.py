@@ -225,6 +225,9 @@ class KernelDesign(KernelExpansion):
     def diagonal(self) -> Floats:
         return self.kernel.diagonal(self._rows)
 
+    def sizes(self) -> Floats:
+        return self.kernel.sizes(self._rows)
+
     def held(self) -> Floats | None:
         return self._matrix
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -51,6 +50,10 @@ class KernelExpansion(Design):
     def diagonal(self) -> Floats:
         """The diagonal of K."""
 
+    def sizes(self) -> Floats:
+        """S: at least the diagonal of K, and more where its entries are small differences."""
+        return self.diagonal()
+
     @abstractmethod
     def held(self) -> Floats | None:
         """K where it is kept."""
@@ -58,7 +61,7 @@ class KernelExpansion(Design):
     @property
     @abstractmethod
     def entry_error(self) -> float:
-        """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(k(xᵢ, xᵢ) k(xⱼ, xⱼ))."""
+        """At most |k̂(xᵢ, xⱼ) - k(xᵢ, xⱼ)| of any entry, relative to √(Sᵢ Sⱼ) of the sizes."""
 
     @abstractmethod
     def require_semidefinite(self) -> None:
@@ -120,13 +123,20 @@ class KernelExpansion(Design):
         )
 
     def expansion_size(self, alpha: Floats) -> float:
-        """At least the norm of Σ αⱼ k(xⱼ, ·): Σ |αⱼ|√k(xⱼ, xⱼ), the most of several columns."""
-        root = np.sqrt(np.maximum(self.diagonal(), 0.0))
-        return float(np.max(root @ np.abs(alpha)))
+        """At least the norm of Σ αⱼ k(xⱼ, ·): Σ |αⱼ|√Sⱼ, the most of several columns."""
+        return float(np.max(self.roots @ np.abs(alpha)))
+
+    @property
+    def roots(self) -> Floats:
+        """√S of each row."""
+        if "roots" not in self._memo:
+            self._memo["roots"] = np.sqrt(np.maximum(self.sizes(), 0.0))
+        found: Floats = self._memo["roots"]
+        return found
 
     def score_size(self, point: Point) -> float:
         # |k(x, z)|² ≤ k(x, x) k(z, z).
-        top = math.sqrt(max(float(self.diagonal().max(initial=0.0)), 0.0))
+        top = float(self.roots.max(initial=0.0))
         return top * self.expansion_size(point[0]) + float(np.max(np.abs(point[1])))
 
     @property

@@ -34,7 +34,11 @@ class Kernel(Protocol):
         """k(aᵢ, aᵢ) in float64."""
 
     def rounding(self, columns: int) -> float:
-        """By how many units of rounding a value may be off, relative to √(k(x, x) k(z, z))."""
+        """By how many units of rounding a value may be off, relative to √(S(x) S(z)) of the
+        sizes."""
+
+    def sizes(self, A: Any) -> Floats:
+        """S, at least k(aᵢ, aᵢ)."""
 
     def prepared(self, *tables: Any) -> tuple[Any, ...]:
         """Tables in a form of which many tiles are made faster, cut like the tables themselves."""

@@ -233,7 +233,7 @@ class RidgeCV(LeaveOneOutChoice, LinearRegressor):
                 f"not: leave {what} out"
             )
         form, wide = form_for(blocks), is_wide(blocks)
-        rows, found = survey(blocks, form == "primal" or not wide)
+        rows, found = survey(blocks, form == "primal" or not wide, self.fit_intercept)
         left = left_out(rows, found, alphas, self.fit_intercept, self.gcv_mode)  # type: ignore[arg-type]
         if not whole:
             scores, power = -left.squares(rows) / blocks.n_rows, 2 * found.exponent

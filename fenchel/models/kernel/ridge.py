@@ -35,7 +35,7 @@ from fenchel.models.kernel.ridge_rows import RidgeRows
 from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows
-from fenchel.solve.gram.ridge_proof import ridge_certificate
+from fenchel.solve.gram.ridge_proof import ridge_certificate, squares_value
 from fenchel.solve.gram.shifted_gram import ShiftedGram
 from fenchel.solve.least_squares import least_squares
 from fenchel.solve.ridge import each_target, squares_certificate
@@ -263,15 +263,17 @@ class Proof:
         parts, some = [], alphas > 0.0
         if some.any():
             Kc = self.design.product(c[:, some])
-            sides = self.design.diagonal(), found.y[:, some], found.s
-            parts.append(ridge_certificate(Kc, *sides, alphas[some], c[:, some]))
+            design = self.design
+            sides = design.sizes(), found.y[:, some], found.s, alphas[some], c[:, some]
+            parts.append(ridge_certificate(Kc, *sides, design.entry_error))
         if not some.all():
             columns = np.flatnonzero(~some)
             least = _least(self.rows, found, columns)[1]
-            left = found.y[:, columns] - self.design.product(c[:, columns])
-            value = float(np.sum(found.s[:, None] * left**2))
-            bound = min(least.bound, value)
-            kind: Kind = "estimate" if least.kind == "estimate" else "duality"
+            value, error = squares_value(self.design, found.y[:, columns], found.s, c[:, columns])
+            # The bound is that of K as computed, which another K near it may go below.
+            known = self.design.entry_error == 0.0 or least.bound == 0.0
+            kind: Kind = "duality" if known and least.kind != "estimate" else "estimate"
+            bound = max(least.bound - error, min(least.bound, 0.0))
             parts.append(Certificate(value, bound, kind, floor=least.floor))
         return reduce(Certificate.__add__, parts)
 

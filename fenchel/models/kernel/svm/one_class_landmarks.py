@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.certification.rounding import gamma
 from fenchel.convex.one_class import OneClass
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.kernel_design import KernelDesign
@@ -46,9 +44,5 @@ def one_class_among_all(
     X = rows.blocks.gather().X
     design = KernelDesign(rows.features.kernel, InMemory(Block(0, X, np.zeros(len(s)), s)))
     problem = OneClass(design, nu)
-    # Of coefficients that no box holds: what rounding may have taken off ‖f‖²/2 and off Σ s f(x).
-    size, top = design.expansion_size(beta), float(design.diagonal().max(initial=0.0))
-    share = gamma(2 * design.n_rows + 8) + 2.0 * design.entry_error
-    off = share * size * (size + float(s.sum()) * math.sqrt(top))
-    value = problem.evaluate((beta, b)).value + off
-    return problem.proof(value, problem.bound(alpha, problem.scores(alpha), -b))
+    bound = problem.bound(alpha, problem.scores(alpha), -b)
+    return problem.proof(beta, problem.scores(beta), -b, bound)

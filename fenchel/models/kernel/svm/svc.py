@@ -346,7 +346,9 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             members = members[s[members] > 0.0]
             y_all = machine.targets(codes)
             b = float(self.intercept_[number])
-            parts.append(certify_machine(float(self.C), gram.among, members, coef, b, y_all, s))
+            parts.append(
+                certify_machine(float(self.C), gram.kernel, gram.rows, members, coef, b, y_all, s)
+            )
         return reduce(Certificate.__add__, parts)
 
     def _placed(self, codes: Numbers, s: Floats) -> Iterator[Placed]:

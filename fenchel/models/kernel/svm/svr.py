@@ -172,8 +172,10 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         if self.landmarks is not None:
             machine = members, y[members], s[members], coef, b
             return self._among_all(blocks, self._loss(), float(self.C), [machine])
-        among = self._convex_rows(blocks).among
-        return certify_machine(float(self.C), among, members, coef, b, y, s, self._loss())
+        gram = self._convex_rows(blocks)
+        return certify_machine(
+            float(self.C), gram.kernel, gram.rows, members, coef, b, y, s, self._loss()
+        )
 
     def _loss(self) -> EpsilonInsensitive:
         return EpsilonInsensitive(float(self.epsilon))
