@@ -110,6 +110,7 @@ CASES = (
     Case("SVC", "binary", {}),
     Case("SVR", "real", {}),
     Case("OneClassSVM", "real", {}),
+    Case("KernelLogisticRegression", "binary", {"landmarks": 50}),
     Case("SVC", "binary", {"landmarks": 50}),
     Case("SVR", "real", {"landmarks": 50}),
     Case("OneClassSVM", "real", {"landmarks": 50}),

@@ -97,6 +97,8 @@ class NystroemFeatures:
         (array([1, 2]), True)
         """
         top = float(np.diagonal(K).max(initial=0.0))
+        if not np.any(K):
+            raise ValueError("k(z, z) is 0 at every landmark z, and so is k(z, ·): give others")
         A = 0.5 * K + 0.5 * K.T
         factor, order, rank, _ = linalg.lapack.dpstrf(
             np.asfortranarray(A), tol=SMALLEST * top, lower=1
@@ -106,7 +108,7 @@ class NystroemFeatures:
         left = A[np.ix_(others, others)] - L[rank:] @ L[rank:].T
         # Of a semi-definite matrix nothing that is left exceeds the next pivot.
         least = -float(np.abs(left).max(initial=0.0))
-        if least < -INDEFINITE * top or (not top > 0.0 and np.any(K)):
+        if least < -INDEFINITE * top or not top > 0.0:
             raise ValueError(
                 "landmarks have features of positive semi-definite kernels alone, and the matrix "
                 f"of these is not, by {least:.3g}: take all rows, or another kernel"

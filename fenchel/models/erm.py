@@ -43,7 +43,9 @@ from fenchel.models.kernel.expansion_fit import (
     regressor_expansions,
     unit,
 )
+from fenchel.models.kernel.expansion_landmarks import certify_expansions, fit_expansions
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 from fenchel.models.targets import SingleTarget, single_rows
@@ -65,10 +67,11 @@ DISTANCES: dict[str, type[Loss]] = {
     "epsilon_insensitive": EpsilonInsensitive,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
-EXPANSION = ("dual_coef_", "X_fit_", "kernel_", "storage_")
+EXPANSION = ("dual_coef_", "X_fit_", "kernel_", "storage_", "landmarks_", "full_certificate_")
 _kernel = {**KERNEL, "kernel": [*KERNEL["kernel"], None]}
 _shared: dict[str, list[Any]] = {
     **_kernel,
+    **LANDMARKS,
     "penalty": [StrOptions(set(PENALTIES)), Penalty, None],
     "lam": [Interval(Real, 0, None, closed="left")],
     "fit_intercept": ["boolean"],
@@ -83,6 +86,13 @@ def _forget(estimator: Any, *names: str) -> None:
     """Removes what an earlier fit, with a kernel or without, has left."""
     for name in names:
         vars(estimator).pop(name, None)
+
+
+def _linear(estimator: Any) -> None:
+    """Without a kernel: what it alone has goes, and landmarks have no meaning."""
+    if estimator.landmarks is not None:
+        raise ValueError("landmarks are rows whose kernel values are taken: give kernel=... too")
+    _forget(estimator, *EXPANSION)
 
 
 def _is_log(estimator: Any) -> bool:
@@ -116,7 +126,8 @@ class ERMClassifier(LinearClassifier):
         Strength of a penalty given by name.
     kernel : str, kernel, function or None, default None
         None for the linear model; else as in `KernelLogisticRegression`, with the L2 penalty.
-    gamma, degree, coef0, kernel_params : of the kernel, as in `KernelLogisticRegression`
+    gamma, degree, coef0, kernel_params, landmarks, random_state :
+        Of the kernel, as in `KernelLogisticRegression`.
     fit_intercept : bool, default True
         The intercept is not penalised.
     tol : float, default 1e-6
@@ -129,7 +140,8 @@ class ERMClassifier(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
-    dual_coef_, X_fit_, kernel_, storage_ : with a kernel, in the place of coef_
+    dual_coef_, X_fit_, kernel_, storage_, landmarks_, full_certificate_ : with a kernel, in the
+        place of coef_
         As in `KernelLogisticRegression`; dual_coef_ has a column a class where there are more than
         two.
     certificate_ : Certificate
@@ -167,6 +179,8 @@ class ERMClassifier(LinearClassifier):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        landmarks: Any = None,
+        random_state: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -182,6 +196,8 @@ class ERMClassifier(LinearClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -204,10 +220,11 @@ class ERMClassifier(LinearClassifier):
         loss = self.loss_for(len(self.classes_))
         if self.kernel is not None:
             lam, K = kernel_strength(self), len(self.classes_)
-            Expansions.of(self, blocks, loss, lambda weight: lam, unit, K).fit(self, blocks)
+            problems = Expansions.of(self, blocks, loss, lambda weight: lam, unit, K)
+            fit_expansions(self, blocks, problems)
             _forget(self, "coef_")
             return self
-        _forget(self, *EXPANSION)
+        _linear(self)
         fit_planes(
             self,
             blocks,
@@ -235,7 +252,7 @@ class ERMClassifier(LinearClassifier):
         """The certificate of a fit with a kernel on its rows."""
         lam, loss = kernel_strength(self), self.loss_for(len(self.classes_))
         problems = classifier_expansions(self, X, y, sample_weight, loss, lambda weight: lam, unit)
-        return problems.certify(self)
+        return certify_expansions(self, problems)
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(self, super().__sklearn_tags__())
@@ -277,12 +294,13 @@ class ERMRegressor(SingleTarget):
         "square", "absolute", "huber", "pinball", "epsilon_insensitive",
         "squared_epsilon_insensitive", or a loss such as Huber(1.5), Pinball(0.9).
     penalty, lam, fit_intercept, tol, max_iter, warm_start, verbose : as in ERMClassifier
-    kernel, gamma, degree, coef0, kernel_params : as in ERMClassifier
+    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state : as in ERMClassifier
 
     Attributes
     ----------
     coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
-    dual_coef_, X_fit_, kernel_, storage_ : with a kernel, in the place of coef_
+    dual_coef_, X_fit_, kernel_, storage_, landmarks_, full_certificate_ : with a kernel, in the
+        place of coef_
     certificate_, converged_, history_, n_iter_ : as in ERMClassifier
 
     Examples
@@ -311,6 +329,8 @@ class ERMRegressor(SingleTarget):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        landmarks: Any = None,
+        random_state: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -325,6 +345,8 @@ class ERMRegressor(SingleTarget):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -342,11 +364,12 @@ class ERMRegressor(SingleTarget):
         lam = None if self.kernel is None else kernel_strength(self)
         blocks = single_rows(self, X, y, sample_weight)
         if lam is not None:
-            Expansions.of(self, blocks, self._loss(), lambda weight: lam, unit).fit(self, blocks)
+            problems = Expansions.of(self, blocks, self._loss(), lambda weight: lam, unit)
+            fit_expansions(self, blocks, problems)
             self.intercept_ = self.intercept_[0]
             _forget(self, "coef_")
             return self
-        _forget(self, *EXPANSION)
+        _linear(self)
         fit_line(self, blocks, self.problem_on(blocks))
         return self
 
@@ -364,7 +387,7 @@ class ERMRegressor(SingleTarget):
         """The certificate of a fit with a kernel on its rows."""
         lam = kernel_strength(self)
         problems = regressor_expansions(self, X, y, sample_weight, self._loss(), lambda weight: lam)
-        return problems.certify(self)
+        return certify_expansions(self, problems)
 
     def _loss(self) -> Loss:
         return DISTANCES[self.loss]() if isinstance(self.loss, str) else self.loss

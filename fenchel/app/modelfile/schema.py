@@ -13,6 +13,7 @@ from fenchel.app.modelfile.check import (
     Check,
     Sizes,
     any_array,
+    array_of,
     flag,
     number,
     of_class,
@@ -70,11 +71,13 @@ PROOF: dict[str, Check] = {
     "converged_": flag,
     "history_": tuple_of(of_class("Certificate")),
 }
-# A kernel expansion over the rows of its fit.
+# A kernel expansion over the rows of its fit, or over landmarks among them.
 EXPANSION: dict[str, Check] = {
     "kernel_": KERNEL,
     "X_fit_": rows("n", "d"),
     "storage_": text,
+    "landmarks_": array_of("i", "n"),
+    "full_certificate_": of_class("Certificate"),
 }
 # What keeps a graph of affinities for new rows.
 AFFINITIES = of_class(

@@ -91,7 +91,7 @@ class Expansions:
     def fit(self, estimator: Any, blocks: Blocks) -> None:
         """Solves the problems and writes down what an estimator promises of them."""
         starts = self._starts(estimator)
-        found = [self._solved(estimator, p, b) for p, b in zip(self.problems, starts, strict=True)]
+        found = [self.solved(estimator, p, b) for p, b in zip(self.problems, starts, strict=True)]
         tol, dtype = float(estimator.tol), blocks.dtype
         proofs, closed = [one.certificate for one in found], [one.converged for one in found]
         points = [one.point for one in found]
@@ -108,7 +108,7 @@ class Expansions:
                 )
             else:
                 dtype = np.dtype(np.float64)
-        coef, levels = _columns(points)
+        coef, levels = point_columns(points)
         spread = np.zeros((self.rows.n, coef.shape[1]))
         spread[slice(None) if self.members is None else self.members] = coef
         single = len(points) == 1 and points[0][0].ndim == 1
@@ -118,23 +118,35 @@ class Expansions:
         design = self.problems[0].design
         kept = "the kernel matrix is kept"
         estimator.storage_ = design.storage if isinstance(design, KernelDesign) else kept
+        self.record(estimator, found, proofs)
+
+    def record(
+        self, estimator: Any, found: list[Solution[Point]], proofs: list[Certificate]
+    ) -> None:
+        """What an estimator says of the solutions, and of their proofs."""
         estimator.loss_ = self.problems[0].loss
         estimator.loss_gap_ = float(sum(proof.gap for proof in proofs))
         estimator.certificates_ = tuple(proof.scaled(self.factor) for proof in proofs)
         estimator.certificate_ = reduce(Certificate.__add__, estimator.certificates_)
         histories = [(*one.history[:-1], p) for one, p in zip(found, proofs, strict=True)]
         estimator.history_ = tuple(one.scaled(self.factor) for one in summed(histories))
-        estimator.converged_ = all(closed)
+        estimator.converged_ = all(one.converged for one in found)
         estimator.n_iter_ = max(1, *(one.steps for one in found))
 
     def certify(self, estimator: Any) -> Certificate:
         """The certificate of the estimator's coefficients as functions on these rows."""
-        coef = np.asarray(host(estimator.dual_coef_), np.float64).reshape(self._shape(estimator))
+        return self.certify_at(
+            estimator,
+            np.asarray(host(estimator.dual_coef_), np.float64).reshape(self._shape(estimator)),
+        )
+
+    def certify_at(self, estimator: Any, coef: Floats) -> Certificate:
+        """The certificate of coefficients of all rows, and of the estimator's intercepts."""
         kept = coef if self.members is None else coef[self.members]
         if np.count_nonzero(kept) != np.count_nonzero(coef):
             raise ValueError("rows without weight have coefficients: pass the weights of the fit")
         levels = np.ravel(np.asarray(host(estimator.intercept_), np.float64))
-        points = self._points(kept, levels)
+        points = self.points(kept, levels)
         parts = [prove(p, at) for p, at in zip(self.problems, points, strict=True)]
         return total(parts).scaled(self.factor)
 
@@ -147,7 +159,7 @@ class Expansions:
             )
         return n, -1
 
-    def _points(self, coef: Floats, levels: Floats) -> list[Point]:
+    def points(self, coef: Floats, levels: Floats) -> list[Point]:
         if self.problems[0].outputs is not None:
             return [(coef, levels)]
         return [(np.array(coef[:, k]), float(levels[k])) for k in range(coef.shape[1])]
@@ -164,9 +176,9 @@ class Expansions:
         if coef.shape != (self.rows.n, columns):
             return nothing
         kept = coef if self.members is None else coef[self.members]
-        return [*self._points(kept, np.ravel(host(known["intercept_"])).astype(np.float64))]
+        return [*self.points(kept, np.ravel(host(known["intercept_"])).astype(np.float64))]
 
-    def _solved(self, estimator: Any, problem: Problem, start: Point | None) -> Solution[Point]:
+    def solved(self, estimator: Any, problem: Problem, start: Point | None) -> Solution[Point]:
         with watch(estimator.verbose, estimator.tol) as show:
             found = minimise(
                 problem,
@@ -216,7 +228,7 @@ def _against(design: KernelExpansion, y: Numbers, k: int) -> KernelExpansion:
     return design.with_target(np.where(y == k, 1.0, -1.0))
 
 
-def _columns(points: list[Point]) -> tuple[Floats, Floats]:
+def point_columns(points: list[Point]) -> tuple[Floats, Floats]:
     """Coefficients (n, columns) and intercepts of one joint point or of several."""
     coef = np.concatenate([a.reshape(len(a), -1) for a, _ in points], axis=1)
     return coef, np.concatenate([np.atleast_1d(np.asarray(b, np.float64)) for _, b in points])

@@ -22,6 +22,10 @@ from fenchel.models.namespace import as_known
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+# A fit makes its proof among all functions where it has at most so many rows for each landmark: the
+# n²/2 kernel values are then no more than four passes over n rows and m landmarks make.
+AT_FIT = 8
+GAP = 0.5  # what that proof is not to be sharpened below by more passes: landmarks cost more
 LANDMARKS: dict[str, list[Any]] = {
     "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
     "random_state": ["random_state"],

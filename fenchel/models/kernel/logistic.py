@@ -20,7 +20,9 @@ from fenchel.models.kernel.expansion_fit import (
     classifier_expansions,
     level_scores,
 )
+from fenchel.models.kernel.expansion_landmarks import certify_expansions, fit_expansions
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 
@@ -58,20 +60,31 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         Start from the last fit's coefficients, on the same rows.
     verbose : int
         1 shows the gap while fitting.
+    landmarks : int, array of row numbers or None
+        Fit f = Σ αⱼ k(zⱼ, ·) over so many rows z, drawn evenly, or over those given, to all rows
+        (Nyström's features): O(n) a landmark where K takes n².
+    random_state : int or RandomState
+        Of the landmarks; None: the same ones at every fit.
 
     Attributes
     ----------
     dual_coef_ : array of shape (n,), or (n, K) for K > 2 classes
-        α, zero for rows without weight.
+        α, zero for rows without weight; of landmarks, one for each of X_fit_.
     intercept_ : array of shape (1,) or (K,)
-    X_fit_ : the rows of the fit; of "precomputed", the matrix K
+    X_fit_ : the rows of the fit, or the landmarks; of "precomputed", the matrix K, or their rows
+    landmarks_ : array of int, with `landmarks`
+        Their numbers, without those that are combinations of the others but for rounding.
     kernel_ : the kernel with its parameters
     storage_ : str
         Whether the kernel matrix was kept in memory.
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     n_iter_ : int
     certificate_ : Certificate
-        On the objective above, rounding in the kernel's values included.
+        On the objective above, rounding in the kernel's values included; with `landmarks` among
+        functions of these, whose features are taken as computed.
+    full_certificate_ : Certificate, with `landmarks`, of at most 8 rows for each
+        The same among all functions of the kernel: what the landmarks cost. Of more rows
+        ``fenchel.certify(model, X, y)`` gives it.
     certificates_ : tuple of it
     loss_, loss_gap_ : Loss, float
         The loss that was minimised, and `certificate_.gap` on the scale of its mean.
@@ -107,6 +120,7 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
+        **LANDMARKS,
     }
 
     def __init__(
@@ -124,6 +138,8 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         max_iter: int = 100,
         warm_start: bool = False,
         verbose: int = 0,
+        landmarks: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -137,6 +153,8 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.verbose = verbose
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogisticRegression:
@@ -145,7 +163,7 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)
         problems = Expansions.of(self, blocks, self._loss(), self._lam, self._factor, K)
-        problems.fit(self, blocks)
+        fit_expansions(self, blocks, problems)
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -164,7 +182,8 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
         """The certificate of these coefficients as functions on the rows of the fit."""
         self._check_strength()
         loss, lam, factor = self._loss(), self._lam, self._factor
-        return classifier_expansions(self, X, y, sample_weight, loss, lam, factor).certify(self)
+        problems = classifier_expansions(self, X, y, sample_weight, loss, lam, factor)
+        return certify_expansions(self, problems)
 
     def _check_strength(self) -> None:
         if math.isinf(self.C):

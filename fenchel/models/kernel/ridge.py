@@ -112,8 +112,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
     >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5).fit(X, np.sin(X[:, 0]))
     >>> round(float(model.predict([[1.0]])[0]), 3), model.certificate_.relative_gap < 1e-6
     (0.842, True)
-    >>> few = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5, landmarks=12)
-    >>> few.fit(X, np.sin(X[:, 0])).full_certificate_.relative_gap < 1e-2
+    >>> few = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5, landmarks=15)
+    >>> few.fit(X, np.sin(X[:, 0])).full_certificate_.relative_gap < 1e-3
     True
     """
 

@@ -5,6 +5,7 @@ f = Σ cⱼ k(zⱼ, ·) over m rows z,   of all n rows   min Σ sᵢ (yᵢ - f(x
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.data.kernel_tiles import kernel_product, symmetric_error, symmetric_product
+from fenchel.data.matrix_products import product_error
 from fenchel.models.base import host_keep
 from fenchel.models.kernel.landmark_rows import (
+    AT_FIT,
     LandmarkRows,
     fitted_landmarks,
     landmark_random,
@@ -23,13 +26,10 @@ from fenchel.models.kernel.landmark_rows import (
 )
 from fenchel.models.kernel.ridge_rows import RidgeRows
 from fenchel.models.namespace import as_known
-from fenchel.solve.gram.landmark_proof import Seen, full_certificate
+from fenchel.solve.gram.landmark_proof import Residuals, U, full_certificate
 from fenchel.solve.gram.landmark_ridge import LandmarkRidge
 
 Floats = NDArray[np.float64]
-# A fit makes its proof among all functions where that takes no more kernel values, n²/2, than four
-# of its own passes.
-AT_FIT = 8
 # Rows up to which that proof is made when it is asked for: 2^35 values, minutes on two cores.
 MOST_ROWS = 2**18
 
@@ -61,7 +61,7 @@ def fit_landmarks(estimator: Any, blocks: Blocks, found: RidgeRows, alphas: Floa
         f"each pass; preconditioned by the Gram matrix of {sample} rows, {solved.steps} steps"
     )
     if blocks.n_rows <= AT_FIT * rows.asked:
-        whole = found.objective(_among_all(problem, solved.seen, solved.c))
+        whole = found.objective(_among_all(problem, solved.c))
         estimator.full_certificate_ = whole
         estimator.storage_ += f"; among all functions of the kernel {whole}"
     if not estimator.converged_:
@@ -85,7 +85,7 @@ def certify_landmarks(
     problem = _problem(fitted_landmarks(estimator, blocks), found, alphas, np.random.default_rng(0))
     c = np.asarray(host(as_known(estimator.dual_coef_)), np.float64).reshape(-1, found.y.shape[1])
     c = np.ldexp(c, -found.exponent)
-    return found.objective(_among_all(problem, problem.seen(c), c))
+    return found.objective(_among_all(problem, c))
 
 
 def _problem(
@@ -95,16 +95,24 @@ def _problem(
     return LandmarkRidge(rows.table, rows.features.basis, rows.roots, *sides, random)
 
 
-def _among_all(problem: LandmarkRidge, seen: Seen, c: Floats) -> Certificate:
+def _among_all(problem: LandmarkRidge, c: Floats) -> Certificate:
     """One pass over all pairs of rows."""
-    table = problem.table
+    table, y, s = problem.table, problem.y, problem.s[:, None]
     X = table.blocks.gather().X
     X = X if is_sparse(X) else host_keep(X)
-    rho = problem.y - kernel_product(table.kernel, X, table.points, c)
-    theta = problem.s[:, None] * rho
-    products = np.ascontiguousarray((theta * symmetric_product(table.kernel, X, theta)).T)
-    quadratic = products.sum(axis=1)  # by halves along rows, which rounds 160 times at most
+    rho = y - kernel_product(table.kernel, X, table.points, c)
+    theta = s * rho
+
+    def total(terms: Floats) -> Floats:
+        # By halves along rows: of 128 terms one by one, and then in a tree.
+        return np.ascontiguousarray(terms.T).sum(axis=1)
+
+    quadratic = total(theta * symmetric_product(table.kernel, X, theta))
     (Z,) = table.kernel.prepared(table.points)
     norms = np.sum(c * (table.kernel.tile(Z, Z) @ c), axis=0)
-    sums = symmetric_error(len(theta), table.kernel.tile_rows) + 192.0 * 2.0**-53
-    return full_certificate(seen, quadratic, norms, c, problem.alpha, problem.rounding, sums)
+    sums = total(theta * rho), total(s * y**2), total(theta * y)
+    seen = Residuals(*sums, total(problem.root[:, None] * np.abs(theta)))
+    pairwise = 192.0 * U
+    rounding = replace(problem.rounding, rows=pairwise, columns=product_error(len(c)))
+    products = symmetric_error(len(s), table.kernel.tile_rows) + pairwise
+    return full_certificate(seen, quadratic, norms, c, problem.alpha, rounding, products)

@@ -30,14 +30,10 @@ U = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """What one pass tells of coefficients c (m, T), with ρ = y - Kc.
+class Residuals:
+    """Sums over residuals ρ, for each target: squares Σ sρ², energy Σ sy², inner Σ sρy and reach
+    Σ s|ρ|√k(x, x)."""
 
-    pull: K'(Sρ), (m, T); for each target squares Σ sρ², energy Σ sy², inner Σ sρy and reach
-    Σ s|ρ|√k(x, x).
-    """
-
-    pull: Floats = field(repr=False)
     squares: Floats
     energy: Floats
     inner: Floats
@@ -64,10 +60,16 @@ class Rounding:
 
 
 def landmark_certificate(
-    seen: Seen, w: Floats, c: Floats, alpha: Floats, basis: Floats, rounding: Rounding
+    seen: Residuals,
+    pull: Floats,
+    w: Floats,
+    c: Floats,
+    alpha: Floats,
+    basis: Floats,
+    rounding: Rounding,
 ) -> Certificate:
     """The gap of f = Σ cⱼ k(zⱼ, ·) over the features of landmarks, c (m, T) being Bw as computed
-    for w (r, T), summed over the targets; alpha > 0: one for each.
+    for w (r, T), summed over the targets; alpha > 0: one for each; pull: K'(Sρ), (m, T).
 
     B is square, L'^{-1}: the point is the one with Bw = c, which is off w by L'(c - Bw) and so by
     no more than Σ √k(zⱼ, zⱼ) |c - Bw|ⱼ, here twice that, L being the factor as computed.
@@ -77,10 +79,10 @@ def landmark_certificate(
     scores, length = rounding.of_scores(c), _length(w)
     moved = 2.0 * (rounding.landmark @ (B @ np.abs(w))) * ((r + 2.0) * U)
     value = seen.squares + alpha * length**2
-    v = basis.T @ seen.pull
+    v = basis.T @ pull
     # Of the pull each entry is off by its share of the rows' sum; B' adds up these, and its own.
     off = np.outer(rounding.landmark, seen.reach) * (rounding.rows + rounding.entry + 2.0 * U)
-    off = B.T @ (off + np.abs(seen.pull) * ((m + 2.0) * U))
+    off = B.T @ (off + np.abs(pull) * ((m + 2.0) * U))
     slope = alpha * w - v
     size = _length(slope) + _length(off) + alpha * moved + 2.0 * U * (alpha * length + _length(v))
     squares = rounding.mass * scores**2  # Σ s (error of a score)²
@@ -93,7 +95,7 @@ def landmark_certificate(
 
 
 def full_certificate(
-    seen: Seen,
+    seen: Residuals,
     quadratic: Floats,
     norms: Floats,
     c: Floats,

@@ -29,7 +29,7 @@ from scipy import linalg
 
 from fenchel.convex.certificate import Certificate
 from fenchel.data.landmark_table import LandmarkTable
-from fenchel.solve.gram.landmark_proof import Rounding, Seen, landmark_certificate
+from fenchel.solve.gram.landmark_proof import Residuals, Rounding, landmark_certificate
 from fenchel.solve.gram.shifted_gram import conjugate_run
 
 Floats = NDArray[np.float64]
@@ -45,12 +45,11 @@ STEPS = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LandmarkSolution:
-    """w (r, T) and c = Bw (m, T), their proof and pass, the steps, and the rows of the sample."""
+    """w (r, T) and c = Bw (m, T), their proof, the steps, and the rows of the sample."""
 
     w: Floats
     c: Floats
     certificate: Certificate
-    seen: Seen
     steps: int
     sampled: int
 
@@ -73,18 +72,19 @@ class LandmarkRidge:
     sample: int | None = None
 
     @cached_property
-    def _root(self) -> Floats:
+    def root(self) -> Floats:
+        """√k(x, x) of every row."""
         return np.asarray(np.sqrt(np.maximum(self.table.diagonal(), 0.0)))
 
     @cached_property
     def rounding(self) -> Rounding:
         """What passes round."""
-        mass, table = float(self.s @ self._root**2), self.table
+        mass, table = float(self.s @ self.root**2), self.table
         return Rounding(table.entry_error, table.sum_error, table.score_error, self.landmark, mass)
 
-    def seen(self, c: Floats) -> Seen:
-        """A pass at some coefficients."""
-        y, s, root = self.y, self.s[:, None], self._root[:, None]
+    def seen(self, c: Floats) -> tuple[Floats, Residuals]:
+        """A pass at some coefficients: K'(Sρ), ρ = y - Kc, and the sums."""
+        y, s, root = self.y, self.s[:, None], self.root[:, None]
 
         def rule(rows: slice, Z: Floats) -> tuple[Floats, Floats]:
             rho = y[rows] - Z
@@ -94,7 +94,7 @@ class LandmarkRidge:
             return r, np.stack([np.ascontiguousarray(part.T).sum(axis=1) for part in sums])
 
         pull, (squares, inner, reach) = self.table.sweep(c, rule)
-        return Seen(pull, squares, self.s @ y**2, inner, reach)
+        return pull, Residuals(squares, self.s @ y**2, inner, reach)
 
     def product(self, u: Floats) -> Floats:
         """(Φ'SΦ + αI)u for the columns of a matrix."""
@@ -111,18 +111,19 @@ class LandmarkRidge:
         numbers, s = self._sample()
         ahead = self._preconditioner(numbers, s)
         w = np.zeros((self.basis.shape[1], self.y.shape[1]))
+        energy = self.s @ self.y**2
         steps, before = 0, np.full(w.shape[1], np.inf)
         while True:
             c = self.basis @ w
-            seen = self.seen(c)
-            r = self.basis.T @ seen.pull - self.alpha * w
+            pull, seen = self.seen(c)
+            r = self.basis.T @ pull - self.alpha * w
             value = seen.squares + self.alpha * np.sum(w**2, axis=0)
             norm = np.linalg.norm(r, axis=0)
 
-            def goal(u: Floats, r: Floats = r, value: Floats = value, seen: Seen = seen) -> Floats:
+            def goal(u: Floats, r: Floats = r, value: Floats = value) -> Floats:
                 # The gap is |residual|²/α, and the value after u, at right angles to what is left,
                 # is lower by u·r.
-                least = np.maximum(value - np.sum(u * r, axis=0), 32.0 * U * seen.energy)
+                least = np.maximum(value - np.sum(u * r, axis=0), 32.0 * U * energy)
                 return np.asarray(np.sqrt(0.01 * tol * self.alpha * least))
 
             reached = (norm <= 2.0 * goal(np.zeros_like(w))).all()
@@ -130,8 +131,8 @@ class LandmarkRidge:
                 break
             u, taken = conjugate_run(self.product, ahead, r, STEPS - steps, goal)
             w, steps, before = w + u, steps + taken, norm
-        proof = landmark_certificate(seen, w, c, self.alpha, self.basis, self.rounding)
-        return LandmarkSolution(w, c, replace(proof, steps=steps), seen, steps, len(numbers))
+        proof = landmark_certificate(seen, pull, w, c, self.alpha, self.basis, self.rounding)
+        return LandmarkSolution(w, c, replace(proof, steps=steps), steps, len(numbers))
 
     def _sample(self) -> tuple[Numbers, Floats]:
         """Numbers and weights of the rows of the preconditioner: all, or drawn by weight."""

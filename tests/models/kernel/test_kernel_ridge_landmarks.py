@@ -218,6 +218,8 @@ def test_bad_input():
         fit(landmarks=5, alpha=0.0).fit(X, y)
     with pytest.raises(ValueError, match="not positive semi-definite"):
         KernelRidge(kernel="sigmoid", landmarks=5).fit(X, y)
+    with pytest.raises(ValueError, match="is 0 at every landmark"):
+        KernelRidge(landmarks=5).fit(0.0 * X, y)
     with pytest.raises(ValueError, match="matrix of these is not"):
         KernelRidge(kernel=lambda a, b: -float(a @ b), landmarks=5).fit(X, y)
 

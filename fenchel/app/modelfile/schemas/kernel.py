@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import any_array, array_of, count, finite, of_class, rows
+from fenchel.app.modelfile.check import any_array, array_of, count, finite, rows
 from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, KERNEL, PROOF, ROWS, Kind
 from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
 
@@ -16,8 +16,6 @@ ESTIMATORS: dict[str, Kind] = {
             **EXPANSION,
             **PROOF,
             "dual_coef_": finite("n") | finite("n", None),
-            "landmarks_": array_of("i", "n"),
-            "full_certificate_": of_class("Certificate"),
         },
         _NEEDED,
     ),
@@ -48,7 +46,15 @@ ESTIMATORS: dict[str, Kind] = {
     ),
     "KernelLogisticRegression": Kind(
         "fenchel.models.kernel.logistic",
-        {**CLASSES, **EXPANSION, **CLASS_SCORES, **PROOF, **LOSSES, **ONE_A_CLASS, **STEPS},
+        {
+            **CLASSES,
+            **EXPANSION,
+            **CLASS_SCORES,
+            **PROOF,
+            **LOSSES,
+            **ONE_A_CLASS,
+            **STEPS,
+        },
         (*_NEEDED, "classes_", "intercept_"),
     ),
 }

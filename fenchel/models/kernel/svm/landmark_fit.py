@@ -27,7 +27,7 @@ from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.nystroem import NystroemFeatures
 from fenchel.models.base import host_keep
-from fenchel.models.kernel.landmark_rows import LandmarkRows
+from fenchel.models.kernel.landmark_rows import AT_FIT, GAP, LandmarkRows
 from fenchel.models.kernel.svm.dual_fit import DualFit
 from fenchel.models.kernel.svm.machines import Machine
 from fenchel.models.progress import watch
@@ -35,10 +35,6 @@ from fenchel.solve.minimise import minimise
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-# A fit makes its proof among all functions where it has at most so many rows for each landmark: K
-# is then no more than eight times as large as the features.
-AT_FIT = 8
-GAP = 0.5  # what the proof among all functions is not to be sharpened below: landmarks cost more
 
 
 def fit_on_features(

@@ -18,9 +18,8 @@ from fenchel.models.base import host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows
 from fenchel.models.kernel.gram_rows import gram_rows
-from fenchel.models.kernel.landmark_rows import LANDMARKS
+from fenchel.models.kernel.landmark_rows import AT_FIT, LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_one_class
-from fenchel.models.kernel.svm.landmark_fit import AT_FIT
 from fenchel.models.kernel.svm.one_class_landmarks import (
     one_class_among_all,
     one_class_on_features,
