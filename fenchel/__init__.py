@@ -99,6 +99,7 @@ _ROOMS = {
     "fenchel.models.kernel.ridge": ("KernelRidge",),
     "fenchel.models.kernel.ridge_cv": ("KernelRidgeCV",),
     "fenchel.models.kernel.logistic": ("KernelLogisticRegression",),
+    "fenchel.models.kernel.nystroem": ("Nystroem",),
     # string kernels
     # support vector machines
     "fenchel.models.kernel.svm.svc": ("SVC",),

@@ -121,3 +121,15 @@ def _decimals(values):
 def _scores(K, alpha):
     columns = range(len(alpha[0]))
     return [[sum(k * a[c] for k, a in zip(row, alpha, strict=True)) for c in columns] for row in K]
+
+
+def ridge_on_landmarks(Knm, Kmm, y, s, alpha):
+    """Scores and the least value of Σ sᵢ (yᵢ - (K_nm c)ᵢ)² + α c'K_mm c: least squares on the rows
+    of K_nm and those of √α times a root of K_mm."""
+    values, V = np.linalg.eigh(Kmm)
+    kept = values > 1e-10 * values[-1]
+    phi = Knm @ (V[:, kept] / np.sqrt(values[kept]))
+    A = np.vstack([np.sqrt(s)[:, None] * phi, np.sqrt(alpha) * np.eye(kept.sum())])
+    w = np.linalg.lstsq(A, np.concatenate([np.sqrt(s) * y, np.zeros(kept.sum())]), rcond=None)[0]
+    f = phi @ w
+    return f, float(s @ (y - f) ** 2 + alpha * w @ w)

@@ -20,6 +20,7 @@ from fenchel.data.arrays import Array, double, is_sparse
 from fenchel.data.pivoted_cholesky import is_semidefinite
 from fenchel.geometry.distance import absolute_distances, squared_distances
 from fenchel.geometry.kernel_function import KernelFunction, Product, Scaled, Sum, check_positive
+from fenchel.geometry.radial.tiles import distance_tile, is_prepared, prepared_for_distances
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -52,10 +53,14 @@ class Radial(KernelFunction):
         """φ of squared distances, whose array may be overwritten."""
 
     def tile(self, A: Array, B: Array) -> Floats:
-        return self.profile(squared_distances(A, B))
+        A, B = self.prepared(A, B)
+        return self.profile(distance_tile(A, B) if is_prepared(A) else squared_distances(A, B))
 
     def diagonal(self, A: Array) -> Floats:
         return self.profile(np.zeros(A.shape[0]))
+
+    def prepared(self, *tables: Any) -> tuple[Any, ...]:
+        return prepared_for_distances(tables)
 
     def rounding(self, columns: int) -> float:
         # A squared distance x is off by d + 4 units of itself, which moves a profile that falls
@@ -170,6 +175,12 @@ class Gaussian(Radial):
     def profile(self, squares: Floats) -> Floats:
         squares *= -self.gamma
         return np.exp(squares, out=squares)
+
+    def tile(self, A: Array, B: Array) -> Floats:
+        A, B = self.prepared(A, B)
+        if is_prepared(A):
+            return distance_tile(A, B, self.gamma)
+        return self.profile(squared_distances(A, B))
 
 
 @final

@@ -98,8 +98,7 @@ def class_rows(
         check_two(estimator, classes)
         X = blocks.gather().X
         target = codes if len(classes) > 2 else (2 * codes - 1).to(X.dtype)
-        rows = InMemory(Block(0, X, target), blocks.names)
-        return classes, class_weighted(rows, classes, class_weight)
+        return classes, class_weighted(blocks.with_target(target), classes, class_weight)
     labels = host_keep(y)
     n = blocks.n_rows
     if labels.ndim and len(labels) != n:
@@ -114,7 +113,7 @@ def class_rows(
     whole = blocks.gather()
     target = codes if len(classes) > 2 else 2.0 * codes - 1.0
     s = None if weight is None else follow(weight, whole.X)
-    rows = InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
+    rows = blocks.with_target(follow(target, whole.X), s)
     return classes, class_weighted(rows, classes, class_weight)
 
 

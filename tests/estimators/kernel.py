@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
-from fenchel import KernelLogisticRegression, KernelRidge, KernelRidgeCV, kernels
+from fenchel import KernelLogisticRegression, KernelRidge, KernelRidgeCV, Nystroem, kernels
 
 ESTIMATORS: list[BaseEstimator] = [
     KernelRidge(),
@@ -13,4 +13,6 @@ ESTIMATORS: list[BaseEstimator] = [
     KernelRidgeCV([0.01, 1.0], kernel="rbf", cv=3),
     KernelLogisticRegression(),
     KernelLogisticRegression(C=10.0, kernel=kernels.Laplacian(0.3), fit_intercept=False),
+    Nystroem(),
+    Nystroem(kernels.Matern(1.5), n_components=20, random_state=0),
 ]

@@ -140,7 +140,8 @@ def expansion_scores(estimator: Any, X: Any, coef: Any) -> NDArray[Any]:
     points = points if is_sparse(points) else host_keep(points)
     c = np.asarray(host_keep(as_known(coef)), np.float64)
     if isinstance(kernel, GivenColumns):
-        points = np.arange(len(c))[:, None]
+        numbers = vars(estimator).get("landmarks_", np.arange(len(c)))
+        points = np.asarray(host_keep(as_known(numbers)))[:, None]
     parts = []
     for block in [blocks.gather()] if blocks.local else blocks:
         rows = block.X if is_sparse(block.X) else host_keep(block.X)

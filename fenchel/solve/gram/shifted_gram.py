@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import free_memory, one_blas_thread, ordered, thread_count
+from fenchel.data.blocks import free_memory
 from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky
 
 Floats = NDArray[np.float64]
@@ -123,8 +124,7 @@ class ShiftedGram:
                 A[rows, width] = strip * (root[rows, None] * unit) * root[width]
 
         with one_blas_thread():
-            for _ in ordered(fill, range(0, n, STRIP), thread_count()):
-                pass
+            parallel_map(fill, range(0, n, STRIP))
         A.reshape(-1)[:: n + 1] += dtype.type(shift)
         return A if tiled_cholesky(A) else None
 
@@ -175,30 +175,51 @@ def conjugate_steps(
     size = np.linalg.norm(b, axis=0)
     while True:
         before = np.linalg.norm(r, axis=0)
-        z = precondition(r)
-        p, rz = z, np.einsum("ij,ij->j", r, z)
-        first = before.copy()
-        while steps < most:
-            q = product(p)
-            pq = np.einsum("ij,ij->j", p, q)
-            move = np.divide(rz, pq, out=np.zeros_like(rz), where=pq > 0.0)
-            u += move * p
-            r -= move * q
-            steps += 1
-            norm = np.linalg.norm(r, axis=0)
-            goal = _goal(size, u, trace)
-            if (norm <= goal).all() or (norm > 10.0 * first).any():
-                break
-            z = precondition(r)
-            rz, old = np.einsum("ij,ij->j", r, z), rz
-            turn = np.divide(rz, old, out=np.zeros_like(rz), where=old > 0.0)
-            p = z + turn * p
+        so_far = u
+
+        def goal(move: Floats, so_far: Floats = so_far) -> Floats:
+            return _goal(size, so_far + move, trace)
+
+        move, taken = conjugate_run(product, precondition, r, most - steps, goal)
+        u, steps = u + move, steps + taken
         r = b - product(u)
         norm = np.linalg.norm(r, axis=0)
         if (norm <= 4.0 * _goal(size, u, trace)).all():
             return u, steps, True
         if steps >= most or not (norm <= 0.5 * before).any():
             return u, steps, False
+
+
+def conjugate_run(
+    product: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    b: Floats,
+    most: int,
+    goal: Callable[[Floats], Floats],
+) -> tuple[Floats, int]:
+    """Mu = b for each column until the recurrence's residuals are at most goal(u): u and steps.
+
+    It ends too where a residual has grown tenfold, as it does where M is not definite.
+    """
+    u, steps, r = np.zeros_like(b), 0, b.copy()
+    first = np.linalg.norm(r, axis=0)
+    z = precondition(r)
+    p, rz = z, np.einsum("ij,ij->j", r, z)
+    while steps < most:
+        q = product(p)
+        pq = np.einsum("ij,ij->j", p, q)
+        move = np.divide(rz, pq, out=np.zeros_like(rz), where=pq > 0.0)
+        u += move * p
+        r -= move * q
+        steps += 1
+        norm = np.linalg.norm(r, axis=0)
+        if (norm <= goal(u)).all() or (norm > 10.0 * first).any():
+            break
+        z = precondition(r)
+        rz, old = np.einsum("ij,ij->j", r, z), rz
+        turn = np.divide(rz, old, out=np.zeros_like(rz), where=old > 0.0)
+        p = z + turn * p
+    return u, steps
 
 
 def _goal(size: Floats, u: Floats, trace: float) -> Floats:

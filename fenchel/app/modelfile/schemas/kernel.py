@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import any_array, finite
-from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
+from fenchel.app.modelfile.check import any_array, array_of, count, finite, of_class, rows
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, KERNEL, PROOF, ROWS, Kind
 from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
 
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
@@ -11,8 +11,27 @@ _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
 ESTIMATORS: dict[str, Kind] = {
     "KernelRidge": Kind(
         "fenchel.models.kernel.ridge",
-        {**ROWS, **EXPANSION, **PROOF, "dual_coef_": finite("n") | finite("n", None)},
+        {
+            **ROWS,
+            **EXPANSION,
+            **PROOF,
+            "dual_coef_": finite("n") | finite("n", None),
+            "landmarks_": array_of("i", "n"),
+            "full_certificate_": of_class("Certificate"),
+        },
         _NEEDED,
+    ),
+    "Nystroem": Kind(
+        "fenchel.models.kernel.nystroem",
+        {
+            **ROWS,
+            "kernel_": KERNEL,
+            "components_": rows("m", "d"),
+            "component_indices_": array_of("i", "m"),
+            "normalization_": finite("m", "m"),
+            "rank_": count,
+        },
+        ("n_features_in_", "kernel_", "components_", "component_indices_", "normalization_"),
     ),
     "KernelRidgeCV": Kind(
         "fenchel.models.kernel.ridge_cv",
