@@ -59,13 +59,6 @@ class SingleRows(Protocol):
         """What gives the rows with these numbers, a slice of columns at a time."""
 
 
-def _of_rows(
-    sides: tuple[Array, Floats | None], rows: NDArray[np.int64]
-) -> tuple[Array, Floats | None]:
-    y, s = sides
-    return y[rows], None if s is None else s[rows]
-
-
 @final
 @dataclass(frozen=True)
 class GramDesign(KernelExpansion):
@@ -122,10 +115,6 @@ class GramDesign(KernelExpansion):
     @property
     def entry_error(self) -> float:
         return 0.0
-
-    def taken(self, rows: NDArray[np.int64]) -> GramDesign:
-        y, s = _of_rows(self.sides, rows)
-        return GramDesign(self.K[np.ix_(rows, rows)], y, s, semidefinite=self.semidefinite)
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         rows = self.K[numbers]
@@ -238,13 +227,6 @@ class KernelDesign(KernelExpansion):
 
     def require_semidefinite(self) -> None:
         pass  # its kernel is
-
-    def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
-        y, s = _of_rows(self.sides, rows)
-        if self._matrix is not None:
-            return GramDesign(self._matrix[np.ix_(rows, rows)], y, s, semidefinite=True)
-        part = InMemory(Block(0, self._whole.X[rows], y, s), None)
-        return KernelDesign(self.kernel, part, self.memory_budget)
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         if single and self.single is not None:

@@ -72,10 +72,6 @@ class KernelExpansion(Design):
         """The same functions and weights with another target."""
 
     @abstractmethod
-    def taken(self, rows: NDArray[np.int64]) -> KernelExpansion:
-        """The functions on some of the rows."""
-
-    @abstractmethod
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         """What gives the rows of K with these numbers, a slice of columns at a time; single: in
         float32, roughly, where that is faster."""

@@ -319,7 +319,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="not positive semi-definite on these rows"):
         minimise(wrong)
     design = KernelDesign(KERNEL, blocks)
-    with pytest.raises(ValueError, match="KernelSpan needs a positive L2 penalty"):
+    with pytest.raises(ValueError, match="BlockSMO needs a positive L2 penalty"):
         minimise(Problem(Hinge(), L1(0.1), design))
     apart = np.tile(X, (3, 1)) * np.arange(1.0, 481.0)[:, None]
     with pytest.raises(MemoryError, match=r"GiB .* use fewer rows, a wider kernel or landmarks"):

@@ -10,8 +10,9 @@ preconditioned by the same system with a diagonal V ≈ W: of M = V^½KV^½ + λ
 float32 where λ allows, and V may be the curvature of an earlier step, since only the ratios of W
 and V matter. For K classes V is the mean curvature of a row's scores, and one factor serves all.
 
-The first point is the optimum of a quarter of the rows. Cost: n³/3 for a factor, of which one or
-two are made; n² for a product, of which a step takes some ten; 4 n² bytes beside K.
+Cost: n³/3 for a factor, of which one or two are made; n² for a product, of which a step takes some
+ten; 4 n² bytes beside K. It begins at zero: the optimum of a sample of the rows is no better a
+start, as it knows nothing of the others' losses where the penalty is faint (measured).
 
 Reference: Rasmussen and Williams, Gaussian processes for machine learning (2006), section 3.4;
 Keerthi, Duan, Shevade and Poo, A fast dual algorithm for kernel logistic regression, Machine
@@ -38,9 +39,6 @@ from fenchel.solve.needs import KernelRows, Need, PositiveL2, RowLosses, SingleT
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
-# Below so many rows a step takes milliseconds, and a sample's optimum is no better than a step.
-SAMPLED = 2000
-SHARE = 4  # one row of so many makes the first problem: 1/64 of a factor's cost
 # A diagonal so far below the largest is as good as none, and its root divides a residual.
 LEAST = 1e-12
 # More steps than this cost as much as a factor (measured at n = 8,000: 1.1 s, a step 0.06 s).
@@ -147,11 +145,10 @@ class Memory:
 class KernelNewton(Solver):
     """Newton steps by conjugate gradients with a factor of an earlier one. Smooth losses, L2.
 
-    goal: the relative gap to aim at; sample: whether to begin on a sample of the rows.
+    goal: the relative gap to aim at.
     """
 
     goal: float = 1e-6
-    sample: bool = True
     needs: ClassVar[tuple[type[Need], ...]] = (
         *(RowLosses, KernelRows, PositiveL2, SmoothLoss),
         SingleTarget,
@@ -167,7 +164,7 @@ class KernelNewton(Solver):
                 same = known.inner.lam == ridge(problem) and len(known.inner.root) == design.n_rows
                 inner = known.inner if same else None
         known_point = start.point if isinstance(start, State) else start
-        point = self._first(problem) if known_point is None else known_point
+        point = problem.origin() if known_point is None else known_point
         place = Place.at(problem, point, design.kept_product(point[0]) + point[1])
         return self._arrive(problem, Memory(place, inner, 0, False, 0.0, self.goal))
 
@@ -223,28 +220,6 @@ class KernelNewton(Solver):
         if memory.first == 0.0:
             memory = replace(memory, first=max(slack, np.finfo(float).tiny))
         return State(place.point, seen, slack, False, memory, place.theta)
-
-    def _first(self, problem: Problem) -> Point:
-        """The optimum of some of the rows, where it is better than none."""
-        design, origin = _design(problem), problem.origin()
-        n = design.n_rows
-        if not self.sample or n < SAMPLED:
-            return origin
-        some = np.sort(np.random.default_rng(0).choice(n, n // SHARE, replace=False))
-        few = replace(problem, design=design.taken(some))
-        solver = replace(self, goal=1e-2)
-        state = solver.init(few, None)
-        for _ in range(12):
-            if state.stalled or state.decrement <= 1e-2 * abs(state.seen.value):
-                break
-            state = solver.step(few, state)
-        a, b = state.point
-        alpha = np.zeros_like(origin[0])
-        alpha[some] = a
-        z = design.kept_product(alpha) + b
-        zero = Place.at(problem, origin, np.zeros_like(z))
-        better = Place.at(problem, (alpha, b), z).value < zero.value
-        return (alpha, b) if better else origin
 
 
 def _newton_step(

@@ -123,6 +123,16 @@ def test_with_a_kernel_and_without_in_turn():
     assert model.fit(X, y).n_iter_ <= steps and "coef_" not in vars(model)
 
 
+@pytest.mark.parametrize("lam", [1e-2, 1e-5])
+def test_a_narrow_joint_is_nearly_a_kink(lam):
+    X, y, s = table()
+    narrow = ERMRegressor(Huber(1e-5), lam=lam * 1e-5, kernel=KERNEL).fit(X, y, s)
+    absolute = ERMRegressor("absolute", lam=lam, kernel=KERNEL).fit(X, y, s)
+    assert narrow.converged_
+    value = absolute.certificate_.value
+    assert narrow.certificate_.value / 1e-5 == pytest.approx(value, rel=1e-3)
+
+
 def test_strings():
     rng = np.random.default_rng(0)
     rows = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]

@@ -154,8 +154,8 @@ def test_whole_weights_are_repeated_rows(K):
     assert not once.dual_coef_[s == 0.0].any()
 
 
-def test_large_tables_begin_on_a_sample_and_end_at_the_optimum():
-    X, y, _ = classes(2400, 2)
+def test_the_optimum_of_a_larger_table():
+    X, y, _ = classes(1500, 2)
     model = KernelLogisticRegression(C=10.0, tol=1e-8).fit(X, y)
     assert model.converged_ and "is kept in memory" in model.storage_
     # α = -C s θ at the optimum.
