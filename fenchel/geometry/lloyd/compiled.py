@@ -239,3 +239,124 @@ def move_rows(
                 total[j] -= s * (np.float64(x[j]) - np.float64(middle[j]))
             mass[a] -= s
             counts[a] -= 1
+
+
+@njit(**_settings)
+def tile_squares(columns: Rows, c: Rows, out: Rows) -> None:
+    """Squared distances of the rows of a tile, columns (d, m), to a point, in their precision."""
+    d, m = c.size, out.size
+    out[:] = 0.0
+    four = d - d % 4
+    for q in range(0, four, 4):  # four at a time read and write the sums a quarter as often
+        c0, c1, c2, c3 = c[q], c[q + 1], c[q + 2], c[q + 3]
+        x0, x1 = columns[q][:m], columns[q + 1][:m]
+        x2, x3 = columns[q + 2][:m], columns[q + 3][:m]
+        for i in range(m):
+            e0, e1, e2, e3 = x0[i] - c0, x1[i] - c1, x2[i] - c2, x3[i] - c3
+            out[i] += (e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)
+    for q in range(four, d):
+        x = columns[q][:m]
+        for i in range(m):
+            e = x[i] - c[q]
+            out[i] += e * e
+
+
+# Sums of a tile may be taken in any order: in vectors, then.
+@njit(**_settings, fastmath={"reassoc", "nnan", "nsz"})
+def gain_of(known: Rows, new: Rows) -> Any:
+    """Σ max(0, known - new)."""
+    total = known[0] * 0
+    for i in range(known.size):
+        gain = known[i] - new[i]
+        total += gain if gain > 0 else 0 * gain
+    return total
+
+
+@njit(**_settings)
+def lower_squares(
+    columns: Rows, c: Rows, weight: Rows, first: int, last: int, squares: Rows, sums: Floats
+) -> None:
+    """Take a new centre into the squares of tiles first to last - 1, and their Σ s D into sums."""
+    new = np.empty(squares.shape[1], squares.dtype)
+    for t in range(first, last):
+        tile_squares(columns[t], c, new)
+        known, total = squares[t], 0.0
+        for i in range(new.size):
+            known[i] = new[i] if new[i] < known[i] else known[i]
+        if weight.size:
+            s = weight[t]
+            for i in range(new.size):
+                total += np.float64(known[i]) * np.float64(s[i])
+        else:
+            for i in range(new.size):
+                total += np.float64(known[i])
+        sums[t] = total
+
+
+@njit(**_settings)
+def gains_of(
+    columns: Rows, C: Rows, weight: Rows, squares: Rows, first: int, last: int, out: Floats
+) -> None:
+    """out[t, j] = Σ s max(0, D - d²(x, C[j])) over tile t, for tiles first to last - 1."""
+    new = np.empty(squares.shape[1], squares.dtype)
+    for t in range(first, last):
+        known = squares[t]
+        for j in range(C.shape[0]):
+            tile_squares(columns[t], C[j], new)
+            if weight.size:
+                s, total = weight[t], 0.0
+                for i in range(new.size):
+                    total += np.float64(s[i]) * np.float64(max(known[i] - new[i], 0.0))
+                out[t, j] = total
+            else:
+                out[t, j] = gain_of(known, new)
+
+
+@njit(**_settings, fastmath={"reassoc", "contract", "nnan", "nsz"})
+def along(x: Rows, middle: Rows, direction: Floats) -> float:
+    """Σ (xⱼ - middleⱼ) directionⱼ, in any order."""
+    total = 0.0
+    for j in range(direction.size):
+        total += (np.float64(x[j]) - np.float64(middle[j])) * direction[j]
+    return total
+
+
+@njit(**_settings)
+def nearer_of_two(
+    X: Rows,
+    squares: Floats,
+    C: Rows,
+    middle: Rows,
+    direction: Floats,
+    threshold: float,
+    slack: float,
+    apart: float,
+    lo: int,
+    hi: int,
+    labels: Labels,
+    changed: Integers,
+    before: Labels,
+) -> tuple[int, int]:
+    """The nearer of two centres of rows lo to hi - 1, ties to the first: by the side of the plane
+    between them, and by the distances where rounding could matter, within slack · squares + apart
+    of it. Returns what `search` does."""
+    lanes = np.empty(LANES, np.float64)
+    count, exact = 0, 0
+    for i in range(lo, hi):
+        side = along(X[i], middle, direction) - threshold
+        limit = slack * squares[i] + apart
+        if side > limit:
+            nearest = 1
+        elif side < -limit:
+            nearest = 0
+        else:
+            exact += 1
+            first = squared_distance(X[i], C[0], lanes)
+            nearest = 1 if squared_distance(X[i], C[1], lanes) < first else 0
+        a = labels[i]
+        if a != nearest:
+            changed[count] = i
+            before[count] = a
+            count += 1
+            labels[i] = nearest
+    return count, exact

@@ -11,6 +11,15 @@ of them with all centres finds the nearest one and new bounds, as `fenchel.geome
 what the product leaves open is decided by the distances themselves. So labels are always those of a
 search among all float64 distances, ties to the lower number.
 
+Of two centres the nearer one is told by the side of the plane between them, for less than bounds
+cost. With y = x - μ, c̃ = c - μ and N = ‖y‖² + ‖c̃₀‖² + ‖c̃₁‖², U = 2⁻⁵³, the error of
+
+    s = y·(c̃₁ - c̃₀) - (‖c̃₁‖² - ‖c̃₀‖²)/2 = (d²(x, c₀) - d²(x, c₁))/2
+
+is at most (d + 16) U (‖y‖² + 2.5 (‖c̃₀‖² + ‖c̃₁‖²)), and that of the distances, by a factor
+1 ± (d/16 + 18) U each, at most (d/16 + 18) U · 2N: together less than (4 d + 100) U N. Rows nearer
+to the plane than that are decided by the distances.
+
 Cost of a step: O(n + k² d) and O(k d) for each row that is searched.
 
 Reference: Hamerly, Making k-means even faster, SDM (2010).
@@ -36,6 +45,7 @@ from fenchel.geometry.lloyd.compiled import (
     Centres,
     Moves,
     move_rows,
+    nearer_of_two,
     own_squares,
     search,
     shifted_squares,
@@ -126,12 +136,16 @@ class BoundedRows:
         C.flags.writeable = False
         old = self._centres
         follows = old is not None and old.shape == C.shape
-        moves = self._moves(old, C) if follows and old is not None else None
+        moves = None
+        if follows and old is not None and len(C) != 2:
+            moves = self._moves(old, C)
         if not follows:
             self.labels[:] = -1
             self._sums = None
-        centres = self._prepared(C)
         self._centres = C
+        if len(C) == 2:
+            return self._split(C)
+        centres = self._prepared(C)
         tile = max(TILE // len(C), 16)
 
         def work(lo: int, hi: int) -> tuple[int, int, int]:
@@ -157,6 +171,27 @@ class BoundedRows:
             self.dtype = np.dtype(np.float64)
         self._follow(len(C), spans, [result[0] for result in results])
         return Search(sum(result[0] for result in results), searched)
+
+    def _split(self, C: NDArray[Any]) -> Search:
+        """`assign` for two centres."""
+        d = C.shape[1]
+        moved = C.astype(np.float64) - self.middle.astype(np.float64)
+        direction, own = moved[1] - moved[0], np.einsum("ij,ij->i", moved, moved)
+        threshold = 0.5 * float(own[1] - own[0])
+        slack = (4.0 * d + 100.0) * 2.0**-53
+        # Of products that underflow no digit may be right.
+        apart = slack * float(own.sum()) + (4.0 * d + 16.0) * float(np.finfo(np.float64).tiny)
+        of_scaled = slack / self.scale**2
+
+        def work(lo: int, hi: int) -> tuple[int, int]:
+            return nearer_of_two(
+                self.X, self.squares, C, self.middle, direction, threshold, of_scaled, apart,
+                lo, hi, self.labels, self._changed[lo:hi], self._before[lo:hi],
+            )  # fmt: skip
+
+        spans, results = self._in_ranges(work)
+        self._follow(2, spans, [result[0] for result in results])
+        return Search(sum(result[0] for result in results), len(self.X))
 
     def sums(self, *, fresh: bool = False) -> Sums:
         """Over the rows of each centre. fresh: made anew, free of what differences leave over."""

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.memory import free_memory
 from fenchel.geometry.distance import squared_distances
+from fenchel.geometry.lloyd.potential import Potential, place_of
 from fenchel.models.base import host_keep
 from fenchel.models.cluster.rows import nearest_centres, row_of
 from fenchel.solve.online.compiled import remix, row_keys
@@ -29,6 +31,9 @@ from fenchel.solve.online.compiled import remix, row_keys
 Floats = NDArray[np.float64]
 ROUNDS, OVERSAMPLING = 5, 2.0  # of k-means‖, as its authors recommend
 PART = 2**22  # distances that are made at once
+# Differences from which the loops of `Potential` are worth compiling, 1 s: so many take the other
+# route 0.5 s.
+MANY = 2**28
 
 
 def kmeans_plus_plus(
@@ -46,6 +51,10 @@ def kmeans_plus_plus(
     s = np.ones(n) if weight is None else weight
     trials = 2 + int(np.log(k)) if trials is None else trials
     order = np.arange(n) if ordered else canonical_order(X, rng)
+    if not is_sparse(X) and n * X.shape[1] * k * trials >= MANY:
+        found = _by_tiles(X, weight, k, rng, trials, order)
+        if found is not None:
+            return found
     line = s if ordered else s[order]
     chosen = [_drawn(np.cumsum(line), rng.random(1), order)[0]]
     D = _distances(X, chosen)[0]
@@ -62,6 +71,35 @@ def kmeans_plus_plus(
     return np.array([row_of(X, i) for i in chosen])
 
 
+def _by_tiles(
+    X: NDArray[Any],
+    weight: Floats | None,
+    k: int,
+    rng: np.random.Generator,
+    trials: int,
+    order: NDArray[np.int64],
+) -> NDArray[Any] | None:
+    """The same in the precision of the table, by a copy of it; None where there is no room for
+    that, or where every mass vanishes in that precision."""
+    if X.nbytes > free_memory() / 2:
+        return None
+    state = rng.bit_generator.state
+    potential = Potential(X, order, weight)
+    mass = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
+    chosen = [place_of(mass, float(rng.random(1)[0]) * mass[-1])]
+    potential.add(chosen[0])
+    for _ in range(1, k):
+        u = rng.random(trials)
+        if potential.vanished:
+            rng.bit_generator.state = state
+            return None
+        drawn = potential.drawn(u)
+        best = int(potential.gains(drawn).argmax()) if trials > 1 else 0
+        chosen.append(int(drawn[best]))
+        potential.add(chosen[-1])
+    return X[order[chosen]]
+
+
 def random_rows(X: Any, weight: Floats | None, k: int, rng: np.random.Generator) -> NDArray[Any]:
     """k different rows, each drawn in proportion to its weight among those left."""
     s = np.ones(X.shape[0]) if weight is None else weight
@@ -74,7 +112,7 @@ def random_rows(X: Any, weight: Floats | None, k: int, rng: np.random.Generator)
         u = rng.random(1)
         if not total[-1] > 0.0:
             break
-        place = _place(total, u)[0]
+        place = place_of(total, u[0] * total[-1])
         chosen.append(order[place])
         line[runs == runs[place]] = 0.0  # rows of the same values
     return np.array([row_of(X, i) for i in chosen])
@@ -181,14 +219,8 @@ def row_values(X: Any) -> NDArray[np.uint64]:
     return keys
 
 
-def _place(total: Floats, u: Floats) -> NDArray[np.int64]:
-    """Places in a line of running sums, in proportion to its steps; never one of no length."""
-    last = int(np.searchsorted(total, total[-1]))
-    return np.minimum(np.searchsorted(total, u * total[-1], side="right"), last)
-
-
 def _drawn(total: Floats, u: Floats, order: NDArray[np.int64]) -> list[int]:
-    return [int(order[place]) for place in _place(total, u)]
+    return [int(order[place_of(total, one)]) for one in u * total[-1]]
 
 
 def _distances(X: Any, rows: list[int]) -> Floats:

@@ -1,0 +1,1 @@
+"""Distances bounded from below by projections of rows and points."""
