@@ -242,6 +242,16 @@ def kernel_ridge(n: int, d: int) -> Iterator[Task]:
 
 
 @contextmanager
+def kernel_logistic(n: int, d: int) -> Iterator[Task]:
+    import fenchel
+
+    X, z = table(n, d)
+    model = fenchel.KernelLogisticRegression(gamma=0.5 / d)
+    y = labels(z)
+    yield lambda: (model.fit(X, y).dual_coef_,)
+
+
+@contextmanager
 def support_vectors(n: int, d: int) -> Iterator[Task]:
     import fenchel
 
@@ -278,6 +288,7 @@ def jobs(scale: str) -> list[Job]:
         Job("10 neighbours of 10,000 rows, float32", size(60_000), 784 if full else 20, nearest),
         Job("kernel PCA, 10 axes", size(8_000), 20, kernel_axes),
         Job("kernel ridge", size(8_000), 20, kernel_ridge),
+        Job("kernel logistic", size(8_000), 20, kernel_logistic),
         Job("support vectors, RBF", size(20_000), 50, support_vectors),
         Job("scan of a Parquet file", size(2_000_000), 30, scanning, missing=no_polars),
     ]

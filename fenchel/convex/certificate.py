@@ -137,6 +137,13 @@ class Certificate(Tabular):
             scale=None if self.scale is None else self.scale * factor,
         )
 
+    def with_bound_of(self, other: Certificate) -> Certificate:
+        """This value, with the better of two bounds of the same optimum; a bound above the value,
+        which rounding in the value alone can explain, is lowered to it."""
+        if other.kind == "estimate" or (self.kind != "estimate" and self.bound >= other.bound):
+            return self
+        return replace(self, bound=min(other.bound, self.value), kind=other.kind)
+
     def __add__(self, other: Certificate) -> Certificate:
         """The certificate of a sum of independent problems: of the weakest kind of the two.
 

@@ -103,10 +103,11 @@ def weighed(blocks: Blocks, each: Floats, positive: int | None) -> Blocks:
 
 
 def augmented(blocks: Blocks, value: float) -> Blocks:
-    """The rows with one more column, constant."""
+    """The rows with one more column, constant; in float64 where float32 does not hold it."""
+    single = float(np.float32(value)) == value
 
     def augment(block: Block) -> Block:
-        X = block.X
+        X = block.X if single else double(block.X)
         column = like(np.full((block.n_rows, 1), value), X)
         if is_sparse(X):
             from scipy.sparse import csr_array, hstack

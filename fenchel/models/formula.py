@@ -33,8 +33,15 @@ Floats = NDArray[np.float64]
 Build = Callable[[Blocks], Problem]
 
 
-def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> Solution[Point]:
-    """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows.
+def solve(
+    estimator: Any,
+    problem: Problem,
+    start: Point | None,
+    dtype: Any,
+    scaling: float | None = None,
+) -> Solution[Point]:
+    """The optimum by the solver that fits, to the estimator's tol, in the precision of its rows;
+    scaling as in `fit_planes`.
 
     Without a penalty a plane that separates the classes ends it: the loss vanishes on a longer one,
     or falls for ever.
@@ -68,31 +75,37 @@ def solve(estimator: Any, problem: Problem, start: Point | None, dtype: Any) -> 
     if problem.penalty == L2(0.0) and is_solved(solution):
         wide = design.n_rows <= design.dimension
         if wide or not solution.converged:  # many planes meet all rows alike
-            solution = least_norm(problem, solution, quiet=solution.converged)
-    return in_precision(problem, solution, dtype, estimator.tol)
+            solution = least_norm(problem, solution, estimator.tol, quiet=solution.converged)
+    return in_precision(problem, solution, dtype, estimator.tol, scaling)
 
 
 def fit_planes(
-    estimator: Any, blocks: Blocks, build: Build, factor: float = 1.0, scaling: float | None = None
+    estimator: Any,
+    blocks: Blocks,
+    build: Build,
+    factor: float = 1.0,
+    scaling: float | None = None,
+    dtype: Any = None,
 ) -> None:
     """One plane for two classes; for more one joint fit, or each class against the rest.
 
     factor: the estimator's objective over the house's; scaling: the constant column, the last,
-    that stands for the intercept, if any.
+    that stands for the intercept, if any; dtype: of the coefficients, that of the rows unless
+    given.
     """
-    K, dtype = len(estimator.classes_), blocks.dtype
+    K, dtype = len(estimator.classes_), blocks.dtype if dtype is None else dtype
     estimator.loss_ = build(blocks).loss
     joint = isinstance(estimator.loss_, Joint)
     starts = _starts(estimator, blocks.n_cols, K, joint, scaling)
     if joint or K == 2:
         problem = build(blocks)
-        solutions = [solve(estimator, problem, starts[0], dtype)]
+        solutions = [solve(estimator, problem, starts[0], dtype, scaling)]
         W, b = solutions[0].point
         coef, level = np.atleast_2d(W.T), np.atleast_1d(b)
     else:
 
         def job(k: int) -> Callable[[Blocks], Solution[Point]]:
-            return lambda rows: solve(estimator, build(rows), starts[k], dtype)
+            return lambda rows: solve(estimator, build(rows), starts[k], dtype, scaling)
 
         if blocks.local:
             solutions = [job(k)(against(blocks, k, K)) for k in range(K)]
@@ -101,6 +114,8 @@ def fit_planes(
             solutions = Convoy(blocks).run([job(k) for k in range(K)], views)
         coef = np.stack([s.point[0] for s in solutions])
         level = np.array([s.point[1] for s in solutions])
+    if scaling is not None:
+        coef, level = coef[:, :-1], scaling * coef[:, -1]
     with np.errstate(over="ignore", under="ignore"):
         if not (np.isfinite(coef.astype(dtype)).all() and np.isfinite(level.astype(dtype)).all()):
             dtype = np.dtype(np.float64)  # no infinity for want of range
@@ -124,8 +139,10 @@ def fit_line(
         if w.ndim == 1 and len(b) == 1:
             w, b = _held(w, b[0], scaling)
             start = (w, float(b)) if w.shape == (problem.design.dimension,) else None
-    solution = solve(estimator, problem, start, blocks.dtype)
+    solution = solve(estimator, problem, start, blocks.dtype, scaling)
     w, b = solution.point
+    if scaling is not None:
+        w, b = w[:-1], scaling * w[-1]
     set_coefficients(estimator, w[:, None], np.array([b]), True, blocks.dtype, ravel=True)
     _record(estimator, [solution], factor)
 

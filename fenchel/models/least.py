@@ -16,7 +16,7 @@ from fenchel.models.namespace import fit_method
 from fenchel.models.precision import squares_in_precision
 from fenchel.models.rank import dependence_named_later, same_scores, warn_dependent
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
-from fenchel.solve.least_squares import LeastSquares, least_squares
+from fenchel.solve.least_squares import LeastSquares, check_representable, least_squares
 from fenchel.solve.nonnegative import nonnegative
 from fenchel.solve.ridge import squares_certificate, warn_open
 
@@ -109,6 +109,7 @@ class LinearRegression(LinearRegressor):
 
     def _fit_free(self, blocks: Blocks) -> None:
         found = least_squares(blocks, self.fit_intercept)
+        check_representable(blocks, found)
         flat = found.coef.ndim == 1
         w, b = found.coef.reshape(blocks.n_cols, -1), np.atleast_1d(found.intercept)
         set_coefficients(self, w, b, flat, blocks.dtype, ravel=False)

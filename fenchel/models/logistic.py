@@ -213,7 +213,9 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
         if found:
             self.separation_ = found[0]
             return warn_separated(self, problem, solution, found[0])
-        return least_norm(problem, solution) if free and is_solved(solution) else solution
+        if not (free and is_solved(solution)):
+            return solution
+        return least_norm(problem, solution, self.tol)
 
     def _last(self, problem: Problem) -> Point | None:
         """The previous fit as a starting point, where it has the shape of this problem."""

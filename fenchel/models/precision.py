@@ -20,11 +20,16 @@ Floats = NDArray[np.float64]
 
 
 def in_precision(
-    problem: Objective[Point], solution: Solution[Point], dtype: Any, tol: float
+    problem: Objective[Point],
+    solution: Solution[Point],
+    dtype: Any,
+    tol: float,
+    scaling: float | None = None,
 ) -> Solution[Point]:
-    """The solution rounded to the precision of the input, and the certificate of what is left."""
+    """The solution rounded to the precision of the input, and the certificate of what is left;
+    scaling: the constant column, the last, that stands for the intercept, if any."""
     point, proof, closed = rounded(
-        problem, solution.point, solution.certificate, solution.converged, dtype, tol
+        problem, solution.point, solution.certificate, solution.converged, dtype, tol, scaling
     )
     return replace(solution, point=point, certificate=proof, converged=closed)
 
@@ -36,8 +41,9 @@ def rounded(
     closed: bool,
     dtype: Any,
     tol: float,
+    scaling: float | None = None,
 ) -> tuple[Point, Certificate, bool]:
-    """A point, its proof, and whether that is closed, after rounding.
+    """A point, its proof, and whether that is closed, after rounding; scaling as in `in_precision`.
 
     The bound is one of the optimum and holds for every point: only the value is computed anew.
     What float32 cannot reach stays in float64.
@@ -46,6 +52,8 @@ def rounded(
         return point, proof, closed
     with np.errstate(over="ignore", under="ignore"):
         w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in point)
+        if scaling is not None:  # the intercept is rounded, and not what scaling makes of it
+            w[-1] = (scaling * point[0][-1]).astype(dtype).astype(np.float64) / scaling
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         return point, proof, closed
     point = (w, b if b.ndim else float(b))

@@ -65,7 +65,7 @@ def dependence(blocks: Blocks, found: LeastSquares) -> str:
 
 
 def least_norm(
-    problem: Problem, solution: Solution[Point], *, quiet: bool = False
+    problem: Problem, solution: Solution[Point], tol: float, *, quiet: bool = False
 ) -> Solution[Point]:
     """Among the coefficients that give the same scores, those of least norm; a warning where
     there was a choice, unless quiet.
@@ -83,9 +83,12 @@ def least_norm(
     intercept = found.intercept if w.ndim == 2 else float(np.ravel(found.intercept)[0])
     point = (found.coef, intercept)
     done = solution.certificate
+    if not np.isfinite(found.coef).all():  # beyond float64: the ones at hand are not
+        return solution
     proved = problem.certify(point, enough=max(done.relative_gap, ROUNDING))
-    final = replace(proved, steps=done.steps, seconds=done.seconds)
-    return replace(solution, point=point, certificate=final)
+    # The same scores: a dual point that proved the other coefficients proves these.
+    final = replace(proved.with_bound_of(done), steps=done.steps, seconds=done.seconds)
+    return replace(solution, point=point, certificate=final, converged=final.closed(tol))
 
 
 def same_scores(blocks: Blocks, point: Point, intercept: bool) -> LeastSquares:

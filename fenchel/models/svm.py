@@ -54,14 +54,6 @@ def problem_on(estimator: Any, rows: Blocks, loss: Loss, penalty: str, factor: f
     return Problem(loss, omega, MatrixDesign(rows), bool(free))
 
 
-def _release(estimator: Any) -> None:
-    """The constant column's coefficient becomes the intercept."""
-    coef = estimator.coef_
-    level = coef[..., -1] * coef.dtype.type(estimator.intercept_scaling)
-    estimator.coef_ = np.ascontiguousarray(coef[..., :-1])
-    estimator.intercept_ = np.atleast_1d(level)
-
-
 class LinearSVC(LinearClassifier):
     """Linear support vector machine: min over (w, b) of C Σ sᵢ max(0, 1 - yᵢ(xᵢ·w + b))ᵖ + |w|²/2.
 
@@ -175,10 +167,9 @@ class LinearSVC(LinearClassifier):
             lambda b: problem_on(self, b, loss, penalty, factor / share),
             factor,
             self.intercept_scaling if is_held(self) else None,
+            blocks.dtype,
         )
-        if is_held(self):
-            _release(self)
-        elif isinstance(loss, MulticlassHinge):
+        if isinstance(loss, MulticlassHinge) and not is_held(self):
             self.intercept_ -= self.intercept_.mean()  # one number added to all changes nothing
         return self
 
@@ -267,9 +258,7 @@ class LinearSVR(SingleTarget):
         factor = times * float(self.C) * total_weight(blocks)
         problem = problem_on(self, held_rows(self, blocks), loss, "l2", factor)
         fit_line(self, blocks, problem, factor, self.intercept_scaling if is_held(self) else None)
-        if is_held(self):
-            _release(self)
-        elif self.fit_intercept:
+        if self.fit_intercept:
             self.intercept_ = np.atleast_1d(self.intercept_)
         return self
 

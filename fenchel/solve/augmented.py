@@ -47,10 +47,12 @@ from fenchel.solve.stage import (
     stage_at,
     values,
 )
+from fenchel.solve.vertex import has_vertex, vertex
 
 Floats = NDArray[np.float64]
 WIDE = 1500  # columns beyond which, and for sparse tables, no matrix is made
 TRIES = 30  # Newton steps for one θ
+SLOW = 2  # smooth problems left unsolved before a small table is given to the simplex method
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ class AugmentedLagrangian(Solver):
         x = search(problem, point, v, dz, stage)
         there = unpack(problem, pack(problem, point) + x * pack(problem, v))
         new = stage_at(problem, stage.rows, stage.theta, stage.mu, stage.z + x * dz)
-        return there, replace(new, tried=stage.tried + 1, idle=stage.idle, best=stage.best)
+        new = replace(new, tried=stage.tried + 1, idle=stage.idle, best=stage.best)
+        return there, replace(new, slow=stage.slow)
 
     def _is_solved(self, problem: Problem, point: Point, stage: Stage) -> bool:
         """Whether the smooth problem is solved as well as its envelope deserves."""
@@ -163,7 +166,13 @@ class AugmentedLagrangian(Solver):
         seen = Evaluation(primal, stage.pull, stage.level, np.zeros(2), False)
         if stage.tried < TRIES and not self._is_solved(problem, point, stage):
             return State(point, seen, math.inf, False, stage, stage.t)
-        idle = 0 if gap < 0.9 * stage.best else stage.idle + 1
+        slow = stage.slow + (stage.tried >= TRIES)
+        if slow == SLOW > stage.slow and has_vertex(problem):
+            found = self._at_vertex(problem, stage, min(gap, stage.best))
+            if found is not None:
+                return found
+        # Newton's steps that do not end where they should rarely do so later.
+        idle = 0 if gap < 0.9 * stage.best else stage.idle + (1 if stage.tried < TRIES else 3)
         # Beyond this θ has no digits left of a score's distance to its kink.
         mu = stage.mu * (0.3 if stage.tried < 5 else 0.6 if stage.tried < 10 else 1.0)
         mu = max(mu, min(1e-9 * abs(primal), stage.mu))
@@ -171,13 +180,28 @@ class AugmentedLagrangian(Solver):
         if idle > 1 and rows.table.blocks.dtype != np.float64:
             rows, z = replace(rows, table=exact_table(problem)), problem.design.each(point, _score)
         new = stage_at(problem, rows, stage.t, mu, z)
-        new = replace(new, idle=idle, best=min(gap, stage.best))
+        new = replace(new, idle=idle, best=min(gap, stage.best), slow=slow)
         close = 1e-3 * self.goal * abs(primal)
         if is_free(problem.penalty) and gap > close and idle == 0:
             gap = math.inf  # a corner of a polyhedron is few steps away: go there
         # All rows explained but for rounding: the floor of the certificate will say so.
         exact = primal <= 1e-11 * rows.spread
         return State(point, seen, max(gap, 0.0), idle > 20 or exact, new, stage.t)
+
+    def _at_vertex(self, problem: Problem, stage: Stage, gap: float) -> State | None:
+        """The end of the simplex method, if it is nearer to the optimum than this gap."""
+        rows = stage.rows
+        found = vertex(problem, rows.y, rows.s, rows.centre)
+        if found is None:
+            return None
+        point, theta = found
+        proof = problem.certify(point, dual=theta)
+        if not proof.gap < gap:
+            return None
+        z = problem.design.each(point, _score)
+        new = stage_at(problem, rows, theta, stage.mu, z, theta)
+        seen = Evaluation(proof.value, new.pull, new.level, np.zeros(2), False)
+        return State(point, seen, max(proof.gap, 0.0), True, new, theta)
 
     def _direction(self, problem: Problem, point: Point, stage: Stage) -> Floats:
         """The step to the optimum of the envelope's quadratic model, penalty included."""

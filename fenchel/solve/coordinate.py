@@ -34,6 +34,9 @@ from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
 FIRST = 128  # columns that the first working set may take in
+# Steps of 30 Newton models each without half of the gap gone: by then curvature that jumps from
+# point to point, or columns that all but depend on each other, leave no hope of the rest.
+IDLE = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +44,8 @@ class Memory:
     """The scores and the centred dual point of a state, what it pulls, and what is proved.
 
     before: the weight of |w|₁ in the problem solved last; rel: the gap reached by the last step on
-    the columns at hand.
+    the columns at hand; best, idle: the least gap so far, and how many steps on the same columns
+    have not halved it.
     """
 
     shelf: Shelf
@@ -53,6 +57,8 @@ class Memory:
     proof: Certificate
     before: float
     rel: float
+    best: float = math.inf
+    idle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class CoordinateDescent(Solver):
                 kin = kin and old.point is start.point  # else the scores are those of another
                 negative = problem.penalty.positive and bool((start.point[0] < 0.0).any())
                 if kin and not negative:
-                    old = replace(old, rel=math.inf)
+                    old = replace(old, rel=math.inf, best=math.inf, idle=0)
                     return self._reached(problem, shelf, start.point, old, start.seen.pull)
                 there: Point = start.point
                 start = there
@@ -126,8 +132,15 @@ class CoordinateDescent(Solver):
             b = b if np.ndim(b) else float(b)
             reached = rel if outcome == "reached" else math.inf
             new = self._arrive(problem, shelf, (w, b), at.z, replace(memory, rel=reached))
-        lost = outcome == "stalled" and shelf.size == known
-        return replace(_better(state, new), stalled=lost or rel < 1e-14)
+        same = shelf.size == known
+        lost = outcome == "stalled" and same
+        new = _better(state, new)
+        gap, idle = new.memory.proof.relative_gap, memory.idle + 1
+        if not same or outcome != "working" or gap < 0.5 * memory.best:
+            idle = 0
+        kept = replace(new.memory, idle=idle, best=gap if idle == 0 else memory.best)
+        lost = lost or idle >= IDLE
+        return replace(new, memory=kept, stalled=lost or rel < 1e-14)
 
     def _arrive(
         self, problem: Problem, shelf: Shelf, point: Point, z: Floats, last: Memory | None

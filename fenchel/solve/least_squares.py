@@ -25,7 +25,7 @@ from fenchel.solve.orthogonal import OFFSET_LIMIT, Factor, Triangle, gram_factor
 from fenchel.solve.squares import LeastSquares, Method, Survey
 from fenchel.solve.wide import interpolate
 
-__all__ = ["LeastSquares", "least_squares"]
+__all__ = ["LeastSquares", "check_representable", "least_squares"]
 
 _ULP = 2.0**-53
 _SPARSE_COLUMNS = 1000  # beyond, a sparse block's Gram matrix is much larger than the block
@@ -60,6 +60,18 @@ def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
         if met is not None:
             return met
     return _iterative(blocks, intercept)[0] if d > _DENSE_LIMIT else _direct(blocks, intercept)
+
+
+def check_representable(blocks: Blocks, found: LeastSquares) -> None:
+    """An error where a coefficient is beyond float64: that of a column of denormal numbers, say."""
+    lost = np.flatnonzero(~np.isfinite(found.coef.reshape(blocks.n_cols, -1)).all(axis=1))
+    if len(lost):
+        j = int(lost[0])
+        raise ValueError(
+            f"{blocks.column(j)} reaches only {blocks.column_sizes[j]:.2g}, so its coefficient "
+            "would be beyond the range of float64: multiply it by a power of ten, drop it, or fit "
+            "with a penalty"
+        )
 
 
 def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:

@@ -12,6 +12,7 @@ from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.certification.proof import SMALL
 from fenchel.convex.objective import Objective, P
 from fenchel.data.blocks import one_blas_thread
+from fenchel.solve.centring import centred_solver
 from fenchel.solve.select import refusal, select
 from fenchel.solve.solver import Solver, State
 
@@ -81,6 +82,7 @@ def minimise(
     if reason is not None:
         raise ValueError(reason)
     begun = time.perf_counter()
+    chosen, solver = solver, centred_solver(problem, solver, start)
     rule = StoppingRule(problem, solver, tol, proof)
     history: list[Certificate] = []
     state: State | None = None
@@ -142,7 +144,7 @@ def minimise(
                 break
     seconds = time.perf_counter() - begun
     final = replace(history[-1], seconds=seconds)
-    return Solution(state.point, final, tuple(history), converged, outcome, solver, state)
+    return Solution(state.point, final, tuple(history), converged, outcome, chosen, state)
 
 
 def _inside(problem: Objective[P], start: P | State | None) -> P | State | None:

@@ -16,7 +16,8 @@ from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.solve.normal import Floats, triangle
 from fenchel.solve.ridge import Ridges, Table, chosen_targets, each_target, warn_open
-from fenchel.solve.survey import Survey, survey
+from fenchel.solve.squares import unscale
+from fenchel.solve.survey import Survey, divided, survey
 
 
 def nonnegative(blocks: Blocks, alpha: Any, intercept: bool = True, tol: float = 1e-6) -> Ridges:
@@ -26,7 +27,7 @@ def nonnegative(blocks: Blocks, alpha: Any, intercept: bool = True, tol: float =
 
     Reference: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
     """
-    rows, found = survey(blocks, True)
+    rows, found = survey(blocks, True, intercept)
     table = Table(rows, found, intercept, "primal")
     base, seen = table.base
     alphas = each_target(alpha, found.targets)
@@ -37,9 +38,16 @@ def nonnegative(blocks: Blocks, alpha: Any, intercept: bool = True, tol: float =
         point = _active_set(R, right[:, k], float(alphas[k])), 0.0
         if intercept:
             point = point[0], float(seen.mean[found.d + k] - seen.mean[: found.d] @ point[0])
+        level = float(alphas[k])
         design = MatrixDesign(chosen_targets(base, column, found.flat))
-        proofs.append(_proof(design, seen, float(alphas[k]), intercept, *point))
-        w[:, column], b[column] = table.units(column, *point)
+        proof = _proof(design, seen, level, intercept, *point)
+        w_k, b_k = table.given(column, *point)
+        if table.is_moved:
+            rows = chosen_targets(divided(blocks, found.exponent), column, found.flat)
+            there = _proof(MatrixDesign(rows), seen, level, intercept, w_k[:, 0], float(b_k[0]))
+            proof = table.better_bound(there, proof)
+        proofs.append(proof)
+        w[:, column], b[column] = unscale(w_k, found.exponent), unscale(b_k, found.exponent)
     certificate = table.objective(reduce(Certificate.__add__, proofs))
     steps = np.ones(found.targets, np.int32)
     converged = certificate.closed(tol)

@@ -35,6 +35,7 @@ class Closed(Solver):
     """What the two forms share: what they need and when they stop."""
 
     needs: ClassVar = (RowLosses, SquareLoss, RidgePenalty, ExplicitRows)
+    moves: ClassVar[bool] = False  # the survey that it holds is of these rows
 
     def step(self, problem: Problem, state: State) -> State:
         new = self._corrected(problem, state)

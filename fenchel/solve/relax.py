@@ -37,6 +37,14 @@ def slope_limit(corners: Corners, value: float, w: Floats, entries: int, rel: fl
     return slope
 
 
+def faintest_damping(s: Floats) -> float:
+    """The least share of curvature that rows without any are lent. Beside a row of weight 10¹² even
+    a share of 10⁻⁸ would stiffen what the others have to say."""
+    top = float(s.max(initial=0.0))
+    low = float(s.min(initial=top, where=s > 0.0))
+    return 1e-8 if top <= 1e3 * low else max(1e-8 * 1e3 * low / top, 1e-24)
+
+
 def relax(
     loss: Loss, shelf: Shelf, corners: Corners, at: Place, rel: float, still: bool = False
 ) -> tuple[Place, Outcome]:
@@ -46,6 +54,7 @@ def relax(
     quadratic = isinstance(loss, Square | SquareMargin)
     entries = shelf.columns.n_cols * (at.u.shape[1] if at.u.ndim == 2 else 1)
     damping, idle, lowest, least = 1e-4, 0, math.inf, math.inf
+    faintest, good = faintest_damping(s), math.inf
     for _ in range(NEWTON):
         values, theta, h = loss.evaluate(y, at.z)
         value = float(s @ values) + corners.value(at.u)
@@ -75,9 +84,11 @@ def relax(
             )
         else:
             kept, new = _along(loss, shelf, corners, at, slopes, value, move, rise)
-            # An exact model keeps at least half of the fall that its slopes promise.
-            damping *= 0.1 if kept > 0.45 else 1.0 if kept > 0.3 else 10.0
-            damping = min(max(damping, 1e-8), 1.0)
+            # An exact model keeps at least half of the fall that its slopes promise. After one
+            # that did not, two good ones are asked for: else good and bad ones take turns forever.
+            good = good + 1 if kept > 0.45 else 0
+            damping *= 0.1 if good > 1 else 1.0 if kept > 0.3 else 10.0
+            damping = min(max(damping, faintest), 1.0)
             at = at if new is None else new
         if too_many(loss, shelf, picked):
             at = _inside(loss, shelf, corners, at)

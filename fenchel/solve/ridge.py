@@ -18,14 +18,14 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign
+from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.conjugate import NewtonCG
-from fenchel.solve.least_squares import LeastSquares, least_squares
+from fenchel.solve.least_squares import LeastSquares, check_representable, least_squares
 from fenchel.solve.minimise import dependence_hidden, minimise
 from fenchel.solve.normal import Dual, Normal, row_gram
 from fenchel.solve.solver import Solver
 from fenchel.solve.squares import unscale
-from fenchel.solve.survey import Survey, recentred, survey
+from fenchel.solve.survey import Survey, divided, recentred, survey
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
@@ -83,7 +83,7 @@ def ridge(
         whole = _free(blocks, least_squares(blocks, intercept), intercept, tol)
         each_target(alpha, len(whole.b))
         return whole
-    rows, found = known or survey(blocks, form == "primal")
+    rows, found = known or survey(blocks, form == "primal", intercept)
     table = Table(rows, found, intercept, form)
     alphas = each_target(alpha, found.targets)
     w, b = np.zeros((found.d, found.targets)), np.zeros(found.targets)
@@ -94,11 +94,14 @@ def ridge(
         columns = np.flatnonzero(alphas == value)
         # A penalty below the rounding errors of the squares is none, if the proof agrees.
         if value <= 1e-24 * found.square[: found.d].max():
-            free = least_squares(chosen_targets(blocks, columns, found.flat), intercept)
-            proof = squares_certificate(
-                chosen_targets(blocks, columns, found.flat), free, intercept, float(value)
-            )
-            if value == 0.0 or proof.closed(min(tol, 1e-12)):
+            some = chosen_targets(blocks, columns, found.flat)
+            free = least_squares(some, intercept)
+            if value == 0.0:
+                check_representable(blocks, free)
+            proof = None
+            if np.isfinite(free.coef).all():
+                proof = squares_certificate(some, free, intercept, float(value))
+            if proof is not None and (value == 0.0 or proof.closed(min(tol, 1e-12))):
                 w[:, columns] = free.coef.reshape(found.d, -1)
                 b[columns] = free.intercept
                 steps[columns] += free.refinements
@@ -107,16 +110,24 @@ def ridge(
                 continue
         problem, solver = table.problem(float(value), columns)
         solution = minimise(problem, solver, tol=tol, max_steps=max_steps)
-        w[:, columns], b[columns] = table.units(columns, *solution.point)
+        point = table.given(columns, *solution.point)
+        w[:, columns], b[columns] = (unscale(part, found.exponent) for part in point)
         steps[columns] += solution.steps
-        path = (*solution.history[:-1], solution.certificate)
+        path, closed = (*solution.history[:-1], solution.certificate), solution.converged
+        if table.is_moved:  # rounding of b is seen by the rows as they were given
+            proof = table.certify(blocks, float(value), columns, point, tol)
+            proof = table.better_bound(proof, path[-1])
+            path, closed = (*path[:-1], proof), closed and proof.closed(tol)
+            if solution.converged and not closed:
+                warn_open(proof, tol)
         histories.append(tuple(map(table.objective, path)))
-        converged &= solution.converged
+        converged &= closed
     history = tuple(summed(histories))
     return Ridges(w, b, found.flat, history, converged, steps, form)
 
 
 def _free(blocks: Blocks, found: LeastSquares, intercept: bool, tol: float) -> Ridges:
+    check_representable(blocks, found)
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
     proof = squares_certificate(blocks, found, intercept)
     steps = np.full(len(b), found.refinements + 1, np.int32)
@@ -166,14 +177,30 @@ class Table:
     def full(self) -> Survey:
         """The survey with its scatter."""
         rows, found = self.base
-        return found if found.scatter is not None else survey(rows, True)[1]
+        return found if found.scatter is not None else survey(rows, True, False)[1]
 
     def problem(self, alpha: float, columns: Columns) -> tuple[Problem, Solver]:
-        rows, found = self.base
-        design = MatrixDesign(chosen_targets(rows, columns, found.flat))
+        return self._on(self.base[0], alpha, columns), self._solver(alpha, columns)
+
+    def _on(self, rows: Blocks, alpha: float, columns: Columns) -> Problem:
+        design = MatrixDesign(chosen_targets(rows, columns, self.found.flat))
         targets = len(columns) if len(columns) > 1 else None
-        problem = Problem(Square(), L2(alpha / found.weight), design, self.intercept, targets)
-        return problem, self._solver(alpha, columns)
+        penalty = L2(alpha / self.found.weight)
+        return Problem(Square(), penalty, design, self.intercept, targets)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the problems see other columns or targets than were given."""
+        return self.found.moved is not None or self.base[0] is not self.rows
+
+    def certify(
+        self, blocks: Blocks, alpha: float, columns: Columns, point: Point, tol: float
+    ) -> Certificate:
+        """The certificate on the rows as they were given, but for the scale of the target."""
+        problem = self._on(divided(blocks, self.found.exponent), alpha, columns)
+        w, b = point
+        single = (w[:, 0], float(b[0])) if problem.targets is None else point
+        return problem.certify(single, enough=min(tol, 1e-9))
 
     def _solver(self, alpha: float, columns: Columns) -> Solver:
         if self.form == "newton-cg":
@@ -187,13 +214,19 @@ class Table:
                 return dual
         return Normal(self.full, columns)
 
-    def units(self, columns: Columns, w: Floats, b: Any) -> tuple[Floats, Floats]:
-        """The point in the units of the table."""
-        d, exponent = self.found.d, self.found.exponent
+    def better_bound(self, given: Certificate, moved: Certificate) -> Certificate:
+        """The certificate on the given rows with the bound on the moved ones, if that is better and
+        holds for both: the differences are exact where no mean was taken off."""
+        exact = self.base[0] is self.rows
+        return given.with_bound_of(moved) if exact else given
+
+    def given(self, columns: Columns, w: Floats, b: Any) -> tuple[Floats, Floats]:
+        """The point beside the columns as they were given, target still scaled."""
+        d, moved = self.found.d, self.found.moved
         w = w.reshape(d, -1)
         off = self.found.mean - self.base[1].mean
         b = np.atleast_1d(b) + off[d + columns] - off[:d] @ w
-        return unscale(w, exponent), unscale(b, exponent)
+        return w, b if moved is None else moved.outward(w, b)
 
     def objective(self, certificate: Certificate) -> Certificate:
         """From ½ the weighted mean of squares to their sum, in the units of the table."""

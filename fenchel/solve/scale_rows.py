@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.convex.scale import At
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.solve.centring import Centred, centred
 
 Floats = NDArray[np.float64]
-FEW = 1024  # rows that tell where columns lie
+FEW = 1024  # rows that tell a first scale
 MOST = 2000  # rows whose own span is worth finding
 EPS = float(np.finfo(np.float64).eps)
 
@@ -24,13 +25,15 @@ class Units:
     """The rows as Newton's method sees them: y divided by 2^exponent, y and columns far from zero
     moved there, and turned into as many columns as the rows span where those are fewer.
 
+    plain: the rows as they came, but for the power of two.
     constant: the one value that y has, where an intercept can be it (or zero).
     """
 
     rows: Blocks
+    plain: Blocks
     exponent: int
     middle: float  # taken from y before it is divided
-    centre: Floats | None
+    moved: Centred | None
     basis: Floats | None
     constant: float | None
 
@@ -41,29 +44,43 @@ class Units:
         size = max(abs(low), abs(high))
         exponent = 0 if 1e-50 < size < 1e50 or size == 0.0 else int(np.frexp(size)[1])
         exponent = max(min(exponent, 1000), -1000)
-        centre = _far(blocks) if intercept and not blocks.sparse else None
+        moved = centred(blocks) if intercept else None
         middle = 0.5 * low + 0.5 * high
         middle = middle if intercept and abs(middle) > 16.0 * (0.5 * high - 0.5 * low) else 0.0
-        rows = blocks
-        if exponent or middle or centre is not None:
-            rows = blocks.map(lambda block: _moved(block, exponent, middle, centre))
+        rows = blocks if moved is None else moved.rows
+        plain = blocks
+        if exponent:
+            plain = blocks.map(lambda block: _scaled(block, exponent, 0.0))
+        if exponent or middle:
+            rows = rows.map(lambda block: _scaled(block, exponent, middle))
             constant = None if constant is None else math.ldexp(constant - middle, -exponent)
         turned = _span(rows) if blocks.local else None
         basis = None
         if turned is not None:
             basis, rows = turned
-        return cls(rows, exponent, middle, centre, basis, constant)
+        return cls(rows, plain, exponent, middle, moved, basis, constant)
+
+    @property
+    def has_moved_rows(self) -> bool:
+        """Whether entries of the rows were rounded on the way."""
+        return self.middle != 0.0 or self.moved is not None or self.basis is not None
+
+    def whole(self, at: At) -> At:
+        """The point that `outward` gives, among the plain rows."""
+        out = self.outward(at)
+        w, b, scale = (np.ldexp(v, -self.exponent) for v in (out.w, out.b, out.sigma))
+        return At(w, float(b), float(scale))
 
     def inward(self, at: At) -> At:
         w, at_zero, sigma = (
             np.ldexp(v, -self.exponent) for v in (at.w, at.b - self.middle, at.sigma)
         )
-        b = float(at_zero if self.centre is None else at_zero + self.centre @ w)
+        b = float(at_zero if self.moved is None else self.moved.inward(w, float(at_zero)))
         return At(w if self.basis is None else self.basis.T @ w, b, float(sigma))
 
     def outward(self, at: At) -> At:
         w = at.w if self.basis is None else self.basis @ at.w
-        b = at.b if self.centre is None else at.b - float(self.centre @ w)
+        b = at.b if self.moved is None else self.moved.outward(w, at.b)
         with np.errstate(over="ignore"):
             W, B, scale = (np.ldexp(v, self.exponent) for v in (w, b, at.sigma))
         return At(W, float(B) + self.middle, float(scale))
@@ -115,27 +132,10 @@ def _range(block: Block) -> _Range:
     return _Range((float(y.min(initial=math.inf)), float(y.max(initial=-math.inf))))
 
 
-def _far(blocks: Blocks) -> Floats | None:
-    """The columns' means, where one lies so far from zero that scores would lose digits."""
-    few = host(blocks.sample(FEW).gather().X)
-    mean = few.mean(axis=0)
-    spread = np.sqrt(np.mean((few / _unit(few) - mean / _unit(few)) ** 2, axis=0)) * _unit(few)
-    return mean if (np.abs(mean) > 1e4 * spread).any() else None
-
-
-def _unit(X: Floats) -> Floats:
-    size = np.abs(X).max(axis=0)
-    return np.where(size > 0.0, size, 1.0)
-
-
-def _moved(block: Block, exponent: int, middle: float, centre: Floats | None) -> Block:
-    X = block.X
-    if centre is not None:
-        X = double(X)
-        X = X - like(centre, X)
+def _scaled(block: Block, exponent: int, middle: float) -> Block:
     y = double(block.y)
     y = (y - middle if middle else y) * 2.0**-exponent
-    return Block(block.start, X, y, block.weight)
+    return Block(block.start, block.X, y, block.weight)
 
 
 def target_of(block: Block) -> tuple[Floats, Floats]:

@@ -34,12 +34,14 @@ class Solver(ABC):
     """Proposes points; the certificate disposes of them.
 
     needs: what an objective must have, the widest need first; proves: whether `prove` is asked at
-    every step, since it costs no pass over the rows. Each solver says in its own signatures what
+    every step, since it costs no pass over the rows; moves: whether columns far from zero may be
+    moved before it sees them. Each solver says in its own signatures what
     kind of objective it takes.
     """
 
     needs: ClassVar[tuple[type[Need], ...]] = ()
     proves: ClassVar[bool] = False
+    moves: ClassVar[bool] = True
 
     def missing(self, problem: Any) -> type[Need] | None:
         """The first need that the problem does not meet."""

@@ -85,6 +85,7 @@ class Stage:
     tried: int = 0
     idle: int = 0  # how many times in a row new multipliers gave no better gap
     best: float = math.inf
+    slow: int = 0  # smooth problems that Newton's steps left unsolved
 
 
 def is_large(problem: Problem) -> bool:

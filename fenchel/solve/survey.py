@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, is_sparse, like
+from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.moments import Moments
 from fenchel.data.scatter.kernels import ScatterKernel, symmetric
 from fenchel.data.statistic import Layout, Slots, Statistic
+from fenchel.solve.centring import FAR, Centred, centred
 from fenchel.solve.frame import Frame, Ranges, joint_moments, positive_rows
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ class Survey:
     """W = Σ s, and for the columns [x, y]: means m, squares Σ s (x - m)², scatter (or None).
 
     The target was divided by 2^exponent, which is 0 unless its squares leave float64's range.
+    moved: the columns that were moved near zero before, if any.
     """
 
     d: int
@@ -35,6 +37,7 @@ class Survey:
     square: Floats
     scatter: Floats | None
     exponent: int = 0
+    moved: Centred | None = None
 
     @property
     def targets(self) -> int:
@@ -45,6 +48,14 @@ class Survey:
         """The columns of x that vary by more than rounding."""
         rounding = self.weight * (4.0 * EPS * self.mean[: self.d]) ** 2
         return self.square[: self.d] > rounding
+
+    @property
+    def looks_far(self) -> NDArray[np.bool_]:
+        """The columns of x that may be far from zero in the sense of `centring`: a column is spread
+        no wider than its range."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, square = self.mean[: self.d], self.square[: self.d]
+            return np.asarray(mean * mean * self.weight > (0.5 * FAR) ** 2 * square)
 
     def gram(self, intercept: bool) -> tuple[Floats, Floats]:
         """X̃'SX̃ and X̃'Sỹ: about the means with an intercept, about zero without one."""
@@ -64,11 +75,23 @@ class Survey:
             return self.square[self.d :] / self.weight + self.mean[self.d :] ** 2
 
 
-def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
-    """One pass, two where the target must be scaled, and the rows it describes.
+def survey(blocks: Blocks, scatter: bool, intercept: bool = False) -> tuple[Blocks, Survey]:
+    """One pass, more where the target must be scaled or columns moved, and the rows it describes.
 
-    scatter: whether to make the (d + K)² numbers of the scatter as well.
+    scatter: whether to make the (d + K)² numbers of the scatter as well. intercept: whether one is
+    free, so that columns far from zero can be moved.
     """
+    rows, found = _scaled(blocks, scatter)
+    if not intercept or not found.looks_far.any():
+        return rows, found
+    moved = centred(blocks)
+    if moved is None:
+        return rows, found
+    rows, found = _scaled(moved.rows, scatter)
+    return rows, replace(found, moved=moved)
+
+
+def _scaled(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
     found = _pass(blocks, scatter)
     d = blocks.n_cols
     if np.isfinite(found.square[:d]).all():
@@ -84,12 +107,20 @@ def survey(blocks: Blocks, scatter: bool) -> tuple[Blocks, Survey]:
         )
     exponent = int(np.clip(np.frexp(ranges.target)[1], -1000, 1000))
 
+    blocks = divided(blocks, exponent)
+    return blocks, replace(_pass(blocks, scatter), exponent=exponent)
+
+
+def divided(blocks: Blocks, exponent: int) -> Blocks:
+    """The rows with their target divided by 2^exponent."""
+    if not exponent:
+        return blocks
+
     def scaled(block: Block) -> Block:
         y = double(block.y) * 2.0**-exponent
         return Block(block.start, double(block.X), y, block.weight)
 
-    blocks = blocks.map(scaled, dtype=np.float64, sparse=blocks.sparse)
-    return blocks, replace(_pass(blocks, scatter), exponent=exponent)
+    return blocks.map(scaled, dtype=np.float64, sparse=blocks.sparse)
 
 
 def _pass(blocks: Blocks, scatter: bool) -> Survey:
@@ -148,20 +179,24 @@ def _finite(moments: Moments) -> Moments:
 
 
 def recentred(blocks: Blocks, found: Survey) -> tuple[Blocks, Survey]:
-    """The rows less their means, where those are so large that rounding would show.
+    """The rows less the means of targets and columns that are so large that rounding would show.
 
-    Sparse rows stay as they are.
+    Columns of sparse rows stay as they are.
     """
     spread = np.sqrt(found.square / found.weight)
-    vary = np.append(found.free, np.ones(found.targets, bool))
-    if blocks.sparse or not (vary & (np.abs(found.mean) > _OFFSET * spread)).any():
+    d = found.d
+    vary = np.append(found.free & (not blocks.sparse), np.ones(found.targets, bool))
+    far = vary & (np.abs(found.mean) > _OFFSET * spread)
+    if not far.any():
         return blocks, found
-    mean, d = found.mean, found.d
+    shift = np.where(far, found.mean, 0.0)
 
     def shifted(block: Block) -> Block:
-        assert not is_sparse(block.X) and block.y is not None
+        assert block.y is not None
         X, y = double(block.X), double(block.y)
-        shift = mean[d] if y.ndim == 1 else like(mean[d:], y)
-        return Block(block.start, X - like(mean[:d], X), y - shift, block.weight)
+        X = X - like(shift[:d], X) if shift[:d].any() else X
+        y = y - (shift[d] if y.ndim == 1 else like(shift[d:], y))
+        return Block(block.start, X, y, block.weight)
 
-    return blocks.map(shifted), replace(found, mean=np.zeros_like(mean))
+    moved = blocks.map(shifted, dtype=np.float64, sparse=blocks.sparse)
+    return moved, replace(found, mean=found.mean - shift)

@@ -182,8 +182,9 @@ def in_clusters(found: Embedding, codes: NDArray[np.intp] | None) -> Embedding:
     return replace(found, codes=codes, labels=labels)
 
 
-def embedding_figures(found: Embedding, **size: Any) -> dict[str, Any]:
-    """Charts by name: what the axes hold, and the rows in the plane by group."""
+def embedding_figures(found: Embedding, names: tuple[str, ...] = (), **size: Any) -> dict[str, Any]:
+    """Charts by name: what the axes hold, and the rows in the plane by group, with the columns of
+    these names as arrows beside them."""
     charts = {"scree": show.scree(found.spectrum, **size)}
     if found.points.shape[1] == 2:
         words = found.entry.words
@@ -193,6 +194,17 @@ def embedding_figures(found: Embedding, **size: Any) -> dict[str, Any]:
             labels=found.labels or None,
             names=("first axis", "second axis"),
             title=f"{len(found.points):,} rows in the plane of the first two {words}",
+            **size,
+        )
+    if names and found.axes is not None and len(found.axes) == 2:
+        charts["biplot"] = show.biplot(
+            found.points,
+            found.axes.T,
+            found.codes,
+            shares=found.spectrum[:2] / max(float(found.spectrum.sum()), 1e-300),
+            column_names=names,
+            labels=found.labels or None,
+            title=f"{len(found.points):,} rows and {len(names):,} columns in the same plane",
             **size,
         )
     return charts

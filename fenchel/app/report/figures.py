@@ -64,6 +64,7 @@ KINDS = {
     "cluster_classes": "Classes within the clusters",
     "scree": "Principal axes",
     "embedding": "The rows in a plane",
+    "biplot": "Rows and columns in a plane",
 }
 BROAD: dict[str, Any] = {"width": "container"}
 TALL = 380  # as the square figures beside them

@@ -115,7 +115,9 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
     for place, one in enumerate(held):
         parts += [
             tag("p", capital(plane_line(one)) + ".", class_="plain"),
-            grid(figure(f"embedding_{place}", figures), figure(f"scree_{place}", figures)),
+            grid(
+                *(figure(f"{name}_{place}", figures) for name in ("embedding", "scree", "biplot"))
+            ),
             _dimensions(one),
             _axes(one),
         ]
