@@ -105,7 +105,7 @@ def _contestant(one: dict[str, Any], held: dict[str, Any]) -> list[Any]:
         f"{number(worst, 3)} (fold {one['worst_fold']})",
         timed(f"folds.{one['name']}.fit"),
         timed(f"folds.{one['name']}.predict"),
-        "none" if gap is None else f"{gap:.1e}",
+        "none" if gap is None else f"{gap:.1e}" if gap else "0",
     ]
 
 
