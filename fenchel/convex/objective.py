@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol, TypeVar
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.dual_point import PointValue
 
 P = TypeVar("P")
 
@@ -51,6 +52,10 @@ class Objective(ABC, Generic[P]):
         seen: an evaluation of this point, which may save a pass; dual: a dual point of the solver's
         own; enough: the error beyond which more passes are worth their cost.
         """
+
+    def known_value(self, point: P) -> PointValue:
+        """The value and a bound of its rounding error; inf, where an objective has no analysis."""
+        return PointValue(self.evaluate(point, exact=True).value, math.inf)
 
     @property
     def work(self) -> float:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.rounding import TREE, U, gamma, up
 from fenchel.convex.margin import Hinge, Logistic, Margin
 from fenchel.convex.objective import Objective
@@ -172,17 +173,33 @@ class Ranking(Objective[Point]):
         """The certificate of a dual point: `short` at least the mean of φ + φ*(θ) - θt over the
         pairs, rest = λw + Φ*f, stray the error of f in the 1-norm, steep at least that of |θ|."""
         d, lam = len(w), self.penalty.lam
-        zeta = gamma(d + 8) * self.longest * seen.drift + 8.0 * U * (1.0 + float(np.ptp(seen.z)))
+        zeta = self._score_error(seen)
         force = 2.0 * steep * gamma(self.design.blocks.longest + TREE + 8) + stray
         r = float(np.linalg.norm(rest)) * (1.0 + gamma(d + 8)) + force * self.longest
         r += 8.0 * U * lam * float(np.linalg.norm(w))
-        moved = 2.0 * zeta * min(self.loss.steepness, 1e300)
-        if math.isfinite(self.loss.smoothness):
-            moved = min(moved, 2.0 * zeta * (steep + zeta * self.loss.smoothness))
-        own = seen.sums.error + self.ridge(w) * gamma(d + 6) + 8.0 * U * seen.value
-        gap = up(short + r * r / (2.0 * lam) + own + moved + 2.0 * zeta * steep, 8)
+        own = self._value_error(w, seen)
+        gap = up(short + r * r / (2.0 * lam) + own + 2.0 * zeta * steep, 8)
         bound = max(float(seen.value - gap), 0.0)  # φ and the penalty are not negative
         return Certificate(seen.value, bound, "duality", floor=EPS * EPS)
+
+    def _score_error(self, seen: Ranked) -> float:
+        """ζ."""
+        d = self.design.dimension
+        wide = 8.0 * U * (1.0 + float(np.ptp(seen.z)))
+        return gamma(d + 8) * self.longest * seen.drift + wide
+
+    def _value_error(self, w: Floats, seen: Ranked) -> float:
+        """How far the value may be from that of its point."""
+        zeta = self._score_error(seen)
+        moved = 2.0 * zeta * min(self.loss.steepness, 1e300)
+        if math.isfinite(self.loss.smoothness):
+            moved = min(moved, 2.0 * zeta * (seen.sums.steep + zeta * self.loss.smoothness))
+        own = seen.sums.error + self.ridge(w) * gamma(len(w) + 6) + 8.0 * U * seen.value
+        return up(own + moved, 4)
+
+    def known_value(self, point: Point) -> PointValue:
+        seen = self.evaluate(point)
+        return PointValue(seen.value, self._value_error(point[0], seen))
 
     @cached_property
     def _centre(self) -> Floats | None:

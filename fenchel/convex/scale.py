@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.coordinates import is_on_host
 from fenchel.convex.certification.dual_point import PointValue
-from fenchel.convex.certification.scale_proof import ScaleProof, is_on_host, prove, prove_given
+from fenchel.convex.certification.scale_proof import ScaleProof, prove, prove_given
 from fenchel.convex.certification.scale_sums import (
     DualPlan,
     Seen,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.rounding import up
 from fenchel.convex.convergence import NotCertified
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks, Totals
@@ -127,10 +128,10 @@ def novikoff_bound(found: HardMargin, bias: float) -> float:
     R, M = found.radius, found.low
     if not M > 0.0:
         return float("nan")
-    if bias == 0.0:
-        return (R / M) ** 2
     c = float(np.sqrt(bias))
-    return ((R * R + bias) / (c * M)) ** 2
+    # c M may be zero in float64 where M is denormal; a square beyond float64 is inf, no error.
+    ratio = R / M if bias == 0.0 else (R * R + bias) / c / M
+    return up(ratio * ratio, 16)
 
 
 def verdict(found: HardMargin, separated: bool) -> bool | None:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.dual_point import PointValue
+from fenchel.convex.certification.float_sums import paid
+from fenchel.convex.distance import Square
 from fenchel.convex.objective import Objective
-from fenchel.data.arrays import double, host, like
-from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import Point
-from fenchel.data.products import forward
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.blocks import Blocks
+from fenchel.data.design import MatrixDesign, Point
 from fenchel.solve.minimise import Solution
+from fenchel.solve.ridge import chosen_targets
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +61,8 @@ def rounded(
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         return point, proof, closed
     point = (w, b if b.ndim else float(b))
-    final = replace(proof, value=problem.evaluate(point, exact=True).value)
+    value = problem.known_value(point)
+    final = replace(proof, value=value.value, bound=paid(value, proof.bound))
     if closed and not final.closed(tol):
         warn_rounded(final, dtype, tol)
     return point, final, closed and final.closed(tol)
@@ -84,13 +89,12 @@ def squares_in_precision(
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         return proof  # the coefficients stay in float64
 
-    def stat(block: Block) -> Floats:
-        X, y = double(block.X), double(block.y)
-        r = y.reshape(y.shape[0], -1) - forward(X, w) - like(b, X)
-        square = r * r
-        if block.weight is not None:
-            square = square * double(block.weight)[:, None]
-        return np.asarray(host(square.sum(0)))
-
-    penalty = np.broadcast_to(np.ravel(alpha), (w.shape[1],)) * np.square(w).sum(axis=0)
-    return replace(proof, value=float(np.sum(blocks.reduce(stat) + penalty)))
+    flat = blocks.of_first(lambda block: block.y is not None and block.y.ndim == 1)
+    alphas, values = np.broadcast_to(np.ravel(alpha), (w.shape[1],)), []
+    for k, one in enumerate(alphas.tolist()):
+        design = MatrixDesign(chosen_targets(blocks, np.array([k]), flat))
+        problem = Problem(Square(), L2(one / design.weight), design)
+        known, twice = problem.known_value((w[:, k], float(b[k]))), 2.0 * design.weight
+        values.append(PointValue(known.value * twice, known.error * twice))
+    value = PointValue(sum(v.value for v in values), sum(v.error for v in values))
+    return replace(proof, value=value.value, bound=paid(value, proof.bound))

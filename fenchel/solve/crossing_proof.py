@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fenchel.convex.certification.coordinates import Coordinates
 from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, down, gamma, up
-from fenchel.convex.certification.straight_pieces import reach_of_rows
+from fenchel.convex.certification.straight_pieces import reach_of_rows, row_weights
 from fenchel.convex.certification.verified_solve import VerifiedFactor
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory
@@ -329,7 +329,7 @@ class CrossingProof:
         for part in (False, True):
             with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
                 found = reach_of_rows(
-                    self, Coordinates.of(self), p, error, level, off, _weights, part
+                    self, Coordinates.of(self), p, error, level, off, row_weights, part
                 )
             if found is not None:
                 return found[0], not part
@@ -347,7 +347,3 @@ def _rounded(v: Floats, kind: Any) -> Floats:
     with np.errstate(over="ignore"):
         found = v.astype(kind).astype(np.float64)
     return found if np.isfinite(found).all() else v
-
-
-def _weights(block: Block) -> Floats:
-    return np.ones(block.n_rows) if block.weight is None else host(double(block.weight))

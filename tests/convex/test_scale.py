@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from convex.audit.exact import exact, huber
 from numpy.testing import assert_allclose
 
 from fenchel import MatrixDesign, as_blocks
+from fenchel.convex.certification.scale_sums import DualPlan, in_pairs, value_of
 from fenchel.convex.scale import At, Layers, ScaledHuber
 
 
@@ -112,3 +116,36 @@ def test_a_ridge_lost_in_rounding_is_kept():
     x = Layers.of(H, ridge).solve(g)
     null = np.linalg.svd(A.T)[2][3:]
     assert_allclose(null @ x, null @ g / 1e-3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_sums_are_as_near_as_they_say(far):
+    """In float64 and in pairs, against fractions."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((9, 2)) + far, rng.standard_normal(9)
+    s = rng.uniform(0.1, 3.0, 9)
+    problem = ScaledHuber(1.35, 0.1, MatrixDesign(as_blocks(X, y, s)), True)
+    w = rng.standard_normal(2)
+    at = At(w, -float(w.sum()) * far, 0.7)
+    plan = DualPlan(0.0)
+    theta = exact(plan.vector(problem, at))
+    level = Fraction(float(at.b))
+    r = [Fraction(float(t)) - level - sum(a * b for a, b in zip(exact(x), exact(w), strict=True))
+         for x, t in zip(X, y, strict=True)]  # fmt: skip
+    S = Fraction(float(problem.design.weight))
+    loss = huber(1.35, 0.7)
+    value = sum(v * loss(a, Fraction(0)) for v, a in zip(exact(s), r, strict=True)) / S
+    value += Fraction(0.1) * sum(v * v for v in exact(w))
+    found = value_of(problem, at, problem.evaluate(at))
+    known, dual = in_pairs(problem, at, plan.slopes(at, 1.35))
+    for one in (found, known):
+        assert abs(Fraction(one.value) - value) <= Fraction(one.error)
+    assert known.error <= found.error and known.relative_error < 1e-13
+    theta = [Fraction(v) for v in plan.slopes(at, 1.35)(None, np.array([float(a) for a in r]))]
+    along = sum(v * t * a for v, t, a in zip(exact(s), theta, r, strict=True)) / S
+    pull = [sum(v * t * x for v, t, x in zip(exact(s), theta, exact(X[:, j]), strict=True)) / S
+            for j in range(2)]  # fmt: skip
+    plain = dual(False)
+    assert abs(Fraction(plain.along) - along) <= Fraction(plain.along_error)
+    for j in range(2):
+        assert abs(Fraction(plain.pull[j]) - pull[j]) <= Fraction(plain.pull_error[j])

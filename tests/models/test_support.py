@@ -67,3 +67,13 @@ def test_the_hinge_of_a_linear_machine(scale):
     ours = LinearSVC(loss="hinge", C=1e-4, intercept_scaling=1.0).fit(X, MALIGN)
     assert proof.bound <= ours.certificate_.value * (1 + 1e-12)
     assert proof.gap <= 1.2 * (proof.value - ours.certificate_.bound)
+
+
+def test_a_class_that_libsvm_left_out_is_refused():
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+    s = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = svm.SVC(kernel="linear").fit(X, y, s)
+    with pytest.raises(ValueError, match="left out a class without weight"):
+        certify(model, X, y, s)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import sklearn.linear_model as sk
@@ -210,3 +213,23 @@ def test_what_cannot_be_asked():
         noncrossing(blocks, np.array([0.5, 0.5]), 0.0, True, 1e-6)
     with pytest.warns(NotCertified, match="asked tol=0"):
         noncrossing(blocks, np.array([0.3, 0.5]), 0.0, True, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_plane_crosses_another_in_exact_arithmetic(dtype):
+    """At every corner of the box of the rows, with the coefficients as returned."""
+    rng = np.random.default_rng(4)
+    for intercept in (True, False):
+        X = (rng.standard_normal((20, 2)) + (0.0 if intercept else 5.0)).astype(dtype)
+        y = X.sum(axis=1) + rng.standard_normal(20)
+        found = noncrossing(as_blocks(X, y), np.array([0.3, 0.5, 0.7]), 0.0, intercept, 1e-6)
+        w, b = found.w.astype(dtype), found.b.astype(dtype)
+        assert np.array_equal(w, found.w) and np.array_equal(b, found.b)
+        for corner in itertools.product(*zip(X.min(axis=0), X.max(axis=0), strict=True)):
+            point = [Fraction(float(x)) for x in corner]
+            scores = [
+                Fraction(float(b[k]))
+                + sum(x * Fraction(float(v)) for x, v in zip(point, w[:, k], strict=True))
+                for k in range(3)
+            ]
+            assert scores[0] <= scores[1] <= scores[2]

@@ -194,3 +194,27 @@ def test_large_tables_take_a_few_passes() -> None:
     noisy = hard_margin(as_blocks(X, np.where(X @ w + rng.normal(size=30000) > 0, 1.0, -1.0)))
     assert noisy.separable is False and noisy.combination.exact and noisy.passes < 10
     assert len(noisy.combination.rows) <= 32
+
+
+def test_where_no_direction_is_found_the_interval_is_still_finite():
+    rows = as_blocks(np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([-1.0, 1.0]))
+    found = hard_margin(rows)
+    assert -np.inf < found.low <= 0.0 <= found.high and not found.separable
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-5])
+def test_margins_of_columns_of_other_units_hold_in_fractions(scale):
+    """A short column decides; the plane's margin is what it says, exactly."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((8, 3)) * np.array([1.0, 1.0, scale])
+    y = np.where(X[:, 2] > np.median(X[:, 2]), 1.0, -1.0)
+    found = hard_margin(as_blocks(X, y))
+    w, b = found.plane
+    exact = [Fraction(float(v)) for v in w]
+    length = Fraction(sum(v * v for v in exact))
+    least = min(
+        Fraction(t)
+        * (sum(Fraction(a) * v for a, v in zip(x, exact, strict=True)) + Fraction(float(b)))
+        for x, t in zip(X.tolist(), y.tolist(), strict=True)
+    )
+    assert found.low > 0.0 and Fraction(found.low) ** 2 * length <= least * least and least > 0

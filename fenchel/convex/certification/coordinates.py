@@ -178,7 +178,7 @@ def curvature_matrix(
     curvature = InnerCurvature(problem.loss, reach)
     classes = problem.outputs if isinstance(problem.loss, Joint) else 0
     eta = gamma(design.blocks.longest + TREE) + 32.0 * U
-    on_host = design.blocks.of_first(_is_on_host)
+    on_host = design.blocks.of_first(is_on_host)
     if coordinates.plain and not classes and design.blocks.dtype == np.float64 and on_host:
         centre = coordinates.centre if problem.intercept else None
         size = design.dimension + problem.intercept
@@ -188,7 +188,7 @@ def curvature_matrix(
     return H, eta * (1.0 if not classes else 4.0)
 
 
-def _is_on_host(block: Block) -> bool:
+def is_on_host(block: Block) -> bool:
     return is_sparse(block.X) or isinstance(block.X, np.ndarray)
 
 

@@ -73,9 +73,14 @@ def certified(value: PointValue, bound: float, floor: float) -> Certificate:
     """The certificate of a value and a bound, with the value's error taken off the bound."""
     if not math.isfinite(value.value):
         return Certificate(math.inf, bound, "duality", floor=floor)
+    return Certificate(value.value, paid(value, bound), "duality", floor=floor)
+
+
+def paid(value: PointValue, bound: float) -> float:
+    """The bound less the error of the value."""
     least = down(bound - value.error, 2) if math.isfinite(value.error) else -math.inf
     # That no loss is negative needs no arithmetic: a bound of zero stays, below any value.
-    return Certificate(value.value, float(max(least, min(bound, 0.0))), "duality", floor=floor)
+    return float(max(least, min(bound, 0.0)))
 
 
 def evidence_of(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.certification.dual_point import DualPoint
+from fenchel.convex.certification.dual_point import DualPoint, PointValue
 from fenchel.convex.certification.float_sums import Evidence, certified, evidence_of
 from fenchel.convex.certification.newton_decrement import newton_bound
 from fenchel.convex.certification.pair_sums import pair_evidence
@@ -92,6 +92,15 @@ class Prover:
                 if part > bound and not self._is_open(value.top, part, floor):
                     return replace(certified(value, part, floor), kind="estimate")
         return certified(value, bound, floor)
+
+    def value(self, point: Point) -> PointValue:
+        """P at a point alone."""
+        seen = self._look(point, None, 1.0)
+        if math.isfinite(seen.value.value) and seen.value.relative_error > SHARE:
+            again = self._look_in_pairs(point, None, 1.0, seen.floor)
+            if again is not None and again.value.error < seen.value.error:
+                return again.value
+        return seen.value
 
     def _look_in_pairs(
         self, point: Point, imbalance: Floats | None, scale: float, floor: float

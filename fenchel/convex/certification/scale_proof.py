@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, Kind
-from fenchel.convex.certification.coordinates import Coordinates
+from fenchel.convex.certification.coordinates import Coordinates, is_on_host
 from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.certification.rounding import TREE, U, down, gamma, up
@@ -35,9 +35,9 @@ from fenchel.convex.certification.scale_sums import (
     in_pairs,
     value_of,
 )
-from fenchel.convex.certification.straight_pieces import reach_of_rows
+from fenchel.convex.certification.straight_pieces import reach_of_rows, row_weights
 from fenchel.convex.certification.verified_solve import VerifiedFactor
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import double, host, like
 from fenchel.data.blocks import Block
 from fenchel.data.products import forward
 from fenchel.data.tree import Maximum
@@ -134,7 +134,7 @@ class ScaleProver:
         level, level_error = c * dual.level, c * dual.level_error
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             found = reach_of_rows(
-                problem, Coordinates.of(problem), p, error, level, level_error, _weights, part
+                problem, Coordinates.of(problem), p, error, level, level_error, row_weights, part
             )
         if found is None:
             return 0.0
@@ -184,10 +184,6 @@ class ScaleProver:
         found: Maximum = self.problem.design.blocks.reduce(stat)
         far = float(self._sizes(centre)[:d] @ np.abs(w)) + abs(level)
         return up(float(found.values[0]) + 2.0 * far * gamma(d + 6), 2)
-
-
-def _weights(block: Block) -> Floats:
-    return np.ones(block.n_rows) if block.weight is None else host(double(block.weight))
 
 
 def prove(
@@ -271,7 +267,3 @@ def _again(
             if part > bound and not is_open(part):
                 bound, kind = part, "estimate"
     return ScaleProof(value, bound, floor, plan, kind)
-
-
-def is_on_host(block: Block) -> bool:
-    return is_sparse(block.X) or isinstance(block.X, np.ndarray)

@@ -39,7 +39,7 @@ from fenchel.convex.certification.verified_solve import VerifiedFactor
 from fenchel.convex.distance import Distance
 from fenchel.convex.loss import Bent
 from fenchel.convex.penalty import is_bounded
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix, two_product, two_sum
@@ -88,6 +88,11 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     if tau > 1.0:
         return 0.0
     return max(down(low - up(tau * missed * (1.0 + rows), 4), 4), 0.0)
+
+
+def row_weights(block: Block) -> Floats:
+    """s of each row: h = 1."""
+    return np.ones(block.n_rows) if block.weight is None else host(double(block.weight))
 
 
 def reach_of_rows(
