@@ -292,3 +292,14 @@ def test_the_vertex_of_a_linear_program_is_that_of_newton_steps(scale, gap):
             assert -1e-15 * proof.value <= proof.gap <= gap * proof.value
             other = minimise(problem, tol=gap).certificate
             assert_allclose(proof.value, other.value, rtol=2.0 * gap)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_loss_beyond_float64_proves_nothing_and_warns_of_nothing(penalty):
+    X, _, two, _ = rows()
+    model = ERMClassifier(loss="exponential", penalty=penalty).fit(X, two)
+    model.coef_ = np.array([[1e200, -1e200]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proof = fenchel.certify(model, X, two)
+    assert proof.value == np.inf and not proof.closed(1.0)
