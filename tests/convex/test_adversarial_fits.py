@@ -24,6 +24,7 @@ from fenchel import (
     LinearSVR,
     LogisticRegression,
     LogisticRegressionCV,
+    PairwiseRanker,
     QuantileRegressor,
     Ridge,
     RidgeCV,
@@ -111,6 +112,17 @@ def test_a_path_of_far_columns_is_that_of_near_ones():
         LogisticRegressionCV(Cs=[0.1, 1.0, 10.0], cv=2).fit(A, two) for A in (far, X)
     )
     assert_allclose(chosen.coef_, at_zero.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_differences_of_far_rows_are_those_of_near_ones(layout):
+    X, _, _, grades = rows()
+    far = table(X + np.array([1e9, -7e8]), layout)
+    ranked, near = (PairwiseRanker(loss="logistic").fit(A, grades) for A in (far, X))
+    assert ranked.converged_
+    assert_allclose(ranked.coef_, near.coef_, rtol=1e-4)
+    assert_allclose(ranked.certificate_.value, near.certificate_.value, rtol=1e-6)
+    assert fenchel.certify(ranked, far, grades).relative_gap < 1e-6
 
 
 def test_float32_rows_far_from_zero():
