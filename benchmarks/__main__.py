@@ -20,6 +20,10 @@ SUITES = {
     "linear": "linear",
     "score": "score",
     "geometry": "geometry",
+    "groups": "geometric.groups",
+    "classes": "geometric.classes",
+    "maps": "geometric.maps",
+    "kernels": "geometric.kernels",
     "scan": "scan",
     "import": "imports",
 }

@@ -98,12 +98,21 @@ CASES = (
     Case("SpectralEmbedding", "real", {}),
     Case("SpectralClustering", "real", {}),
     Case("KernelRidge", "real", {"kernel": "rbf"}),
+    Case("KernelRidge", "real", {"kernel": "rbf", "landmarks": 50}),
+    Case("Nystroem", "real", {"n_components": 50}),
     Case("KernelRidge", "strings", {"kernel": "Mismatch"}),
     Case("KernelRidge", "strings", {"kernel": "Subsequence"}),
+    Case("KernelRidgeCV", "real", {"kernel": "rbf"}),
+    Case("KernelLogisticRegression", "binary", {}),
+    Case("KernelLogisticRegression", "classes", {}),
+    Case("ERMClassifier", "binary", {"loss": "hinge", "kernel": "rbf"}),
     Case("KNeighborsRegressor", "strings", {"n_neighbors": "auto", "kernel": "EditDistance"}),
     Case("SVC", "binary", {}),
     Case("SVR", "real", {}),
     Case("OneClassSVM", "real", {}),
+    Case("SVC", "binary", {"landmarks": 50}),
+    Case("SVR", "real", {"landmarks": 50}),
+    Case("OneClassSVM", "real", {"landmarks": 50}),
 )
 
 

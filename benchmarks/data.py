@@ -101,14 +101,14 @@ def factor_regression(n: int, d: int, *, seed: int) -> Table:
     return Table(np.asfortranarray(X), z + 0.3 * z.std() * rng.standard_normal(n))
 
 
-def fashion_mnist(n: int = 60_000) -> Table:
-    """The first n training images of Fashion-MNIST, pixels in [0, 1].
+def fashion_mnist(n: int = 60_000, part: str = "train") -> Table:
+    """The first n images of Fashion-MNIST's part "train" or "t10k", pixels in [0, 1].
 
     Files as Debian's package dataset-fashion-mnist installs them; FENCHEL_FASHION_MNIST names
     another folder.
     """
-    images = read_idx(FASHION / "train-images-idx3-ubyte.gz")
-    labels = read_idx(FASHION / "train-labels-idx1-ubyte.gz")
+    images = read_idx(FASHION / f"{part}-images-idx3-ubyte.gz")
+    labels = read_idx(FASHION / f"{part}-labels-idx1-ubyte.gz")
     return Table(images[:n].reshape(n, -1) / 255.0, labels[:n].astype(np.int64))
 
 

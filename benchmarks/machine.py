@@ -28,6 +28,8 @@ PACKAGES = (
     "liblinear-official",
     "skglm",
     "celer",
+    "faiss-cpu",
+    "mlpack",
 )
 
 

@@ -97,6 +97,9 @@ _ROOMS = {
     "fenchel.models.spectral.kernel_pca": ("KernelPCA",),
     # kernel machines
     "fenchel.models.kernel.ridge": ("KernelRidge",),
+    "fenchel.models.kernel.nystroem": ("Nystroem",),
+    "fenchel.models.kernel.ridge_cv": ("KernelRidgeCV",),
+    "fenchel.models.kernel.logistic": ("KernelLogisticRegression",),
     # string kernels
     # support vector machines
     "fenchel.models.kernel.svm.svc": ("SVC",),

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from datetime import date
 
 # scikit-learn's check of array API input runs only where scipy was told so before its import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -71,6 +72,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 def global_random_seed(request: pytest.FixtureRequest) -> int:
     """The seed of a test that must hold for any seed from 0 to 99; FENCHEL_TESTS_SEED chooses."""
     return request.param
+
+
+@pytest.fixture
+def weekly_seed() -> int:
+    """The seed of tests that look for something new each week: FENCHEL_TESTS_SEED, or the week."""
+    if SEED in os.environ:
+        return seeds(os.environ[SEED])[0]
+    week = date.today().isocalendar()
+    return 100 * week.year + week.week
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])

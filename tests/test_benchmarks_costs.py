@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 import fenchel
 from benchmarks import __main__ as command
-from benchmarks import compiling, scaling
+from benchmarks import compiling, scaling, scaling_jobs
 
 # The cases that compile most: what each of the large files of compiled loops has to give.
 HEAVY = [
@@ -98,7 +98,7 @@ def test_answers_that_differ_between_threads_are_said_to() -> None:
 
 
 def test_a_job_that_cannot_run_says_why() -> None:
-    job = scaling.Job("scan", 10, 2, scaling.scanning, missing="polars is not installed")
+    job = scaling.Job("scan", 10, 2, scaling_jobs.scanning, missing="polars is not installed")
     cells = scaling.measure(job, [1, 2]).cells([1, 2])
     assert cells[0] == "scan, 10 x 2" and cells[-1] == "polars is not installed"
 

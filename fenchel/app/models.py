@@ -9,9 +9,10 @@ walks along its last parameter. Building an entry imports nothing; `make` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral, Real
 from typing import Any
 
 from fenchel.app.fault import BadUsage
@@ -30,7 +31,9 @@ class Entry:
     words: str
     scaled: Callable[[Grid, float], Grid] | None = None  # to a target with another deviation
     tall: bool = False  # compared only where there are three rows to a column
+    tall_classes: bool = False  # the same of every class
     most_rows: int | None = None  # compared only up to as many: its fit takes longer than n d
+    squares: bool = False  # it takes n d min(n, d) products, and is compared while these are few
 
     def grid_for(self, y: Any) -> Grid:
         """The values to try for this target: a penalty of y's units grows and shrinks with them."""
@@ -41,12 +44,17 @@ class Entry:
         deviation = float(np.std(np.asarray(y, dtype=np.float64)))
         return self.scaled(self.grid, deviation or 1.0)
 
-    def left_out(self, rows: float, columns: int) -> str:
-        """Why a comparison does without the model where fits have so many rows, or nothing."""
+    def left_out(self, rows: float, rarest: float, columns: int) -> str:
+        """Why a comparison does without the model where fits have so many rows, as many of the
+        rarest class, or nothing."""
         if self.tall and rows < 3 * columns:
             return "too few rows for so many columns"
+        if self.tall_classes and rarest < 3 * columns:
+            return "too few rows of the rarest class for so many columns"
         if self.most_rows is not None and rows > self.most_rows:
             return f"its fits take long beyond {self.most_rows:,} rows: name it to have it"
+        if self.squares and rows * columns * min(rows, columns) > _PRODUCTS:
+            return "its fits take long with so many columns: name it to have it"
         return ""
 
 
@@ -77,6 +85,12 @@ def _mixed(grid: Grid, deviation: float) -> Grid:
     return {"l1_ratio": [ratio * deviation / total], "alpha": alphas}
 
 
+def _tube(grid: Grid, deviation: float) -> Grid:
+    """A loss in the target's units against a norm of the function, which is in them too; the width
+    of the tube is one of the target."""
+    return {name: [value * deviation for value in values] for name, values in grid.items()}
+
+
 def _strengths(*values: float) -> dict[str, list[float]]:
     return {"C": list(values)}
 
@@ -85,10 +99,17 @@ _MODELS = "fenchel.models."
 _LOGISTIC = _MODELS + "logistic", "LogisticRegression"
 _SVM = _MODELS + "svm", "LinearSVC"
 _C = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-# A comparison makes some hundred fits. On two cores one of a kernel machine takes 0.1 s with 2,000
-# rows and grows with their square or cube; all pairs of 20,000 rows take 2 s.
+# Rows of a fit beyond which a model is left out of comparisons, so that none adds more than some
+# ten seconds on two cores. A kernel machine with a grid of four is fitted 65 times: 0.02 s each
+# with 1,000 rows, 0.1 s with 2,000, growing with the square or cube of the rows.
 _KERNEL_ROWS = 2000
-_NEIGHBOUR_ROWS = 20_000
+# Without a grid a model is fitted five times. All pairs of 15,000 rows take 1.2 s; those of 4,000
+# with 30 bandwidths each, an exponential for every one, 1.3 s.
+_NEIGHBOUR_ROWS = 15_000
+_SMOOTHED_ROWS = 4000
+# Sums of squares of the columns: 65 times 0.1 s.
+_PRODUCTS = 1e9
+_FACTOR_ROWS = 1000  # a factor grows with their cube: a fit takes 0.05 s, of 2,000 rows 0.4 s
 
 _CLASSIFIERS = (
     Entry("logistic", _of(*_LOGISTIC), _strengths(*_C), "logistic regression, L2 penalty"),
@@ -116,6 +137,14 @@ _CLASSIFIERS = (
         {},
         "linear discriminant analysis",
         tall=True,
+        squares=True,
+    ),
+    Entry(
+        "fisher",
+        _of(_MODELS + "discriminant.fisher", "FisherDiscriminant"),
+        {"ridge": [1.0, 0.3, 0.1, 0.03, 0.01]},
+        "Fisher's discriminant with a ridge",
+        squares=True,
     ),
     Entry(
         "rda",
@@ -123,6 +152,15 @@ _CLASSIFIERS = (
         {"lam": [1.0, 0.75, 0.5, 0.25, 0.0]},
         "discriminant analysis between linear and quadratic",
         tall=True,
+        squares=True,
+    ),
+    Entry(
+        "qda",
+        _of(_MODELS + "discriminant.quadratic", "QuadraticDiscriminantAnalysis"),
+        {"reg_param": [0.5, 0.1, 0.01]},
+        "quadratic discriminant analysis",
+        tall_classes=True,
+        squares=True,
     ),
     Entry(
         "knn",
@@ -132,11 +170,25 @@ _CLASSIFIERS = (
         most_rows=_NEIGHBOUR_ROWS,
     ),
     Entry(
+        "nadaraya-watson",
+        _of(_MODELS + "neighbours.nadaraya_watson", "NadarayaWatsonClassifier"),
+        {},
+        "Nadaraya-Watson: shares of the classes nearby, bandwidth by leave-one-out",
+        most_rows=_SMOOTHED_ROWS,
+    ),
+    Entry(
         "svm-rbf",
         _of(_MODELS + "kernel.svm.svc", "SVC"),
         _strengths(0.1, 1.0, 10.0, 100.0),
         "support vector machine, Gaussian kernel",
         most_rows=_KERNEL_ROWS,
+    ),
+    Entry(
+        "kernel-logistic",
+        _of(_MODELS + "kernel.logistic", "KernelLogisticRegression"),
+        _strengths(0.1, 1.0, 10.0, 100.0),
+        "logistic regression, Gaussian kernel",
+        most_rows=_FACTOR_ROWS,
     ),
 )
 
@@ -187,6 +239,21 @@ MODELS: dict[str, tuple[Entry, ...]] = {
             "mean of the nearest neighbours, as many as leave-one-out says",
             most_rows=_NEIGHBOUR_ROWS,
         ),
+        Entry(
+            "nadaraya-watson",
+            _of(_MODELS + "neighbours.nadaraya_watson", "NadarayaWatson"),
+            {},
+            "Nadaraya-Watson: average of the rows nearby, bandwidth by leave-one-out",
+            most_rows=_SMOOTHED_ROWS,
+        ),
+        Entry(
+            "svr-rbf",
+            _of(_MODELS + "kernel.svm.svr", "SVR"),
+            {"epsilon": [0.1], "C": [0.1, 1.0, 10.0]},
+            "support vector regression, Gaussian kernel",
+            _tube,
+            most_rows=_KERNEL_ROWS,
+        ),
     ),
     "none": (),
 }
@@ -207,12 +274,6 @@ MORE: dict[str, tuple[Entry, ...]] = {
                 _of(_MODELS + "online", "Perceptron"),
                 {},
                 "the perceptron, with a proof of separation or that there is none",
-            ),
-            Entry(
-                "qda",
-                _of(_MODELS + "discriminant.quadratic", "QuadraticDiscriminantAnalysis"),
-                {"reg_param": [0.5, 0.1, 0.01, 0.0]},
-                "quadratic discriminant analysis",
             ),
             Entry(
                 "adaline", _of(_MODELS + "adaline", "Adaline"), {}, "square loss learnt row by row"
@@ -239,6 +300,18 @@ MORE: dict[str, tuple[Entry, ...]] = {
             {"C": [0.001, 0.01, 0.1, 1.0, 10.0]},
             "linear support vector regression",
             lambda grid, deviation: {"C": [C * deviation for C in grid["C"]]},
+        ),
+        Entry(
+            "local-linear",
+            _of(_MODELS + "neighbours.nadaraya_watson", "NadarayaWatson", local_linear=True),
+            {},
+            "local lines, bandwidth by leave-one-out",
+        ),
+        Entry(
+            "kernel-ridge",
+            _of(_MODELS + "kernel.ridge", "KernelRidge", kernel="rbf"),
+            {"alpha": [10.0, 1.0, 0.1, 0.01, 0.001]},
+            "kernel ridge regression, Gaussian kernel, without an intercept",
         ),
         Entry(
             "erm",
@@ -299,3 +372,16 @@ def entry_named(kind: str, name: str) -> Entry:
     what = {"number": "a number"}.get(kind, kind)
     why = f"{name} does not predict {what}" if elsewhere else f"no model is called {name!r}"
     raise BadUsage(f"{why}: {hint}")
+
+
+def chosen_parameters(
+    parameters: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a fit has chosen in the place of a parameter, such as 17 neighbours for "auto"."""
+    found = {}
+    for name in sorted(parameters):
+        value = attributes.get(f"{name}_")
+        if isinstance(value, bool) or not isinstance(value, Real) or value == parameters[name]:
+            continue
+        found[name] = int(value) if isinstance(value, Integral) else float(value)
+    return found

@@ -233,7 +233,8 @@ def refused(model: Any, settings: Sequence[str], what: str) -> Iterator[None]:
 
 def is_by_construction(text: str, encoder: Encoder) -> bool:
     """Whether a warning tells no more than that the 0/1 columns of each category sum to one."""
-    found = re.match(r"rank (\d+) of (\d+) columns", text)
+    said = r"(?:the covariance within classes has )?rank (\d+) (?:of|in) (\d+) columns"
+    found = re.match(said, text)
     return found is not None and int(found[2]) - int(found[1]) <= encoder.one_hot
 
 

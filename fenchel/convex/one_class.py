@@ -5,6 +5,11 @@
 
 Rows with f(xᵢ) < ρ weigh at most νS, those with f(xᵢ) ≤ ρ at least that.
 
+Rounding: with R = Σ |αⱼ|√kⱼⱼ and κ the error of a sum over the rows and of the entries in it,
+|f̂ - f|ᵢ ≤ κ √kᵢᵢ R and |α'Kα - its sum| ≤ κ R². The value is off by half of that, by the first on
+every row that may lie below ρ, and by γ(n) of its terms; the bound pays for it, so that the gap
+covers both.
+
 Reference: Schölkopf, Platt, Shawe-Taylor, Smola and Williamson, Estimating the support of a
 high-dimensional distribution, Neural Computation 13 (2001).
 """
@@ -20,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.certification.rounding import gamma, up
+from fenchel.convex.certification.rounding import U, down, gamma, up
 from fenchel.convex.objective import Objective
 from fenchel.data.arrays import Array
 from fenchel.data.design import Point
@@ -99,12 +104,11 @@ class OneClass(Objective[Point]):
         f, rho = self.scores(point[0]), -float(point[1])
         inside = self.project(point)[0]
         g = f if inside is point[0] else self.scores(inside)
-        bound = self.bound(inside, g, rho)
-        return self.proof(self._value(point[0], f, rho), bound)
+        return self.proof(point[0], f, rho, self.bound(inside, g, rho))
 
     def at(self, alpha: Floats, f: Floats, rho: float) -> Certificate:
         """The proof at an α of the domain from f = Kα alone."""
-        return self.proof(self._value(alpha, f, rho), self.bound(alpha, f, rho))
+        return self.proof(alpha, f, rho, self.bound(alpha, f, rho))
 
     def bound(self, alpha: Floats, f: Floats, rho: float) -> float:
         """-‖f‖²/2 at a point of the domain so near α that rounding alone is between them.
@@ -116,23 +120,34 @@ class OneClass(Objective[Point]):
         slack = gamma(len(alpha) + 8) * S
         short = max(mass - total, 0.0) + slack
         t = min(short / max(S - total, slack), 1.0) if S > 0.0 else 0.0
-        top = math.sqrt(float(np.abs(self.design.diagonal()).max(initial=0.0)))
         room = float(np.maximum(self.weights - alpha, 0.0).sum())
-        norm = math.sqrt(max(float(alpha @ f), 0.0) + self._rounding) + t * room * top
-        return -up(0.5 * norm * norm, 8)
+        square = max(float(alpha @ f), 0.0) + self._share * self.design.expansion_size(alpha) ** 2
+        norm = math.sqrt(square) + t * room * float(self.design.roots.max(initial=0.0))
+        return -up(0.5 * norm * norm, len(alpha) + 16)
 
-    def proof(self, value: float, bound: float) -> Certificate:
-        """The value may cross zero on the way; the optimum is -‖f‖²/2 itself."""
-        top = up(value + 2.0 * self._rounding)
-        return Certificate(top, bound, "duality", floor=self._rounding, scale=abs(bound))
+    def proof(self, alpha: Floats, f: Floats, rho: float, bound: float) -> Certificate:
+        """The proof of a point from f = Kα there. The value may cross zero on the way; the optimum
+        is -‖f‖²/2 itself."""
+        value, error = self._value(alpha, f, rho), self._error(alpha, f, rho)
+        if not math.isfinite(error) or not math.isfinite(bound):
+            return Certificate(value, -math.inf, "estimate", scale=abs(value))
+        floor = self._share * self.design.expansion_size(alpha) ** 2
+        least = down(bound - error, 2)
+        return Certificate(value, least, "duality", floor=floor, scale=abs(bound))
 
     @cached_property
-    def _rounding(self) -> float:
-        """What rounding in the entries of K and in their sums may be worth in α'Kα, and in Σ α
-        f."""
-        top = float(np.abs(self.design.diagonal()).max(initial=0.0))
-        share = gamma(2 * self.design.n_rows + 8) + 2.0 * self.design.entry_error
-        return share * top * self.total**2
+    def _share(self) -> float:
+        """κ."""
+        return gamma(2 * self.design.n_rows + 8) + 2.0 * self.design.entry_error
+
+    def _error(self, alpha: Floats, f: Floats, rho: float) -> float:
+        """How far the value may be from that of its point."""
+        s, size, n = self.weights, self.design.expansion_size(alpha), len(alpha)
+        off = self._share * self.design.roots * size
+        near = rho - f + off + 4.0 * U * (abs(rho) + np.abs(f))
+        missed = float(s @ np.where(near > 0.0, off + 4.0 * U * (abs(rho) + np.abs(f)), 0.0))
+        terms = size * size + float(s @ np.maximum(0.0, rho - f)) + self.total * abs(rho)
+        return up(0.5 * self._share * size * size + missed + gamma(n + 16) * terms, n + 16)
 
     def _value(self, alpha: Floats, f: Floats, rho: float) -> float:
         missed = float(self.weights @ np.maximum(0.0, rho - f))

@@ -7,10 +7,17 @@ sᵢsⱼθ/Σsᵢsⱼ over the pairs of row i, with the sign of its side. It is 
 θ = φ′(zᵢ - zⱼ) all of its sums are those of the gradient, and the gap is |λw + Φ*f|²/(2λ). Where φ
 has a kink, θ is the slope of its Moreau envelope, clip((1 - t)/width, 0, 1) for the hinge, and the
 gap has one more sum, (1 - t)(1 - |θ|) over the pairs inside the width.
+
+Rounding: θ is that of the scores ẑ as computed, |ẑ - z| ≤ ζ = γ(d + 8)·longest row·|w| and some
+units of their range. It is as good a dual point as any, so that only Σ f(ẑ - z) ≤ 2ζ Σ|θ| is lost
+to the bound; the value moves by 2ζ Σ|θ| + 2ζ² sup φ″, or 2ζ of a kink. The errors of the sums over
+pairs (`pairs.sums`) and of Φ*f come on top. A constant added to all rows moves no pair: rows far
+from zero are measured from their mean.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.rounding import TREE, U, gamma, up
 from fenchel.convex.margin import Hinge, Logistic, Margin
 from fenchel.convex.objective import Objective
 from fenchel.convex.pairs.sums import PairSums, pair_sums
@@ -31,6 +39,8 @@ from fenchel.data.products import adjoint, forward
 from fenchel.data.rows import join
 
 Floats = NDArray[np.float64]
+FEW = 1024  # rows that tell where columns lie
+FAR = 1e3  # spreads from zero at which three digits of sixteen are lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,7 @@ class Ranking(Objective[Point]):
             return np.zeros(self.design.n_rows)
 
         def stat(block: Block) -> Column:
-            return Column([host(forward(double(block.X), w))])
+            return Column([host(forward(self._near(double(block.X)), w))])
 
         return np.concatenate(self.design.blocks.reduce(stat))
 
@@ -91,7 +101,7 @@ class Ranking(Objective[Point]):
         """Φ*f: a pass."""
 
         def stat(block: Block) -> Floats:
-            X = double(block.X)
+            X = self._near(double(block.X))
             here = force[block.start : block.start + block.n_rows]
             return host(adjoint(X, like(here, X)))
 
@@ -142,8 +152,12 @@ class Ranking(Objective[Point]):
         with the least gap of a few."""
         w = point[0]
         seen = self.best(w) if seen is None else seen
+        if seen.drift > 4.0 * float(np.linalg.norm(w)):  # scores that were added up from long steps
+            z = self.scores(w)
+            seen = self.seen(w, z, self.sums(z, seen.width), seen.width)
         rest = self.gradient(w, seen)
-        return self._close(w, seen, seen.sums.short, rest, seen.sums.stray)
+        short = seen.sums.short + seen.sums.lack
+        return self._close(w, seen, short, rest, seen.sums.stray, seen.sums.steep)
 
     def best(self, w: Floats) -> Ranked:
         """The evaluation at the width that closes the gap of w best, of a few."""
@@ -153,16 +167,40 @@ class Ranking(Objective[Point]):
         return min(found, key=lambda one: self.slack((w, 0.0), one))
 
     def _close(
-        self, w: Floats, seen: Ranked, short: float, rest: Floats, stray: float
+        self, w: Floats, seen: Ranked, short: float, rest: Floats, stray: float, steep: float
     ) -> Certificate:
-        """The certificate of a dual point: `short` the mean of φ + φ*(θ) - θt over the pairs,
-        rest = λw + Φ*f, stray the error of f in the 1-norm."""
-        r = float(np.linalg.norm(rest)) + stray * self.longest
-        # Scores are right to about EPS |x||w|, and so is the loss.
-        blur = 2.0 * EPS * self.longest * seen.drift * seen.sums.steep
-        gap = short + r * r / (2.0 * self.penalty.lam) + seen.sums.error + blur
+        """The certificate of a dual point: `short` at least the mean of φ + φ*(θ) - θt over the
+        pairs, rest = λw + Φ*f, stray the error of f in the 1-norm, steep at least that of |θ|."""
+        d, lam = len(w), self.penalty.lam
+        zeta = gamma(d + 8) * self.longest * seen.drift + 8.0 * U * (1.0 + float(np.ptp(seen.z)))
+        force = 2.0 * steep * gamma(self.design.blocks.longest + TREE + 8) + stray
+        r = float(np.linalg.norm(rest)) * (1.0 + gamma(d + 8)) + force * self.longest
+        r += 8.0 * U * lam * float(np.linalg.norm(w))
+        moved = 2.0 * zeta * min(self.loss.steepness, 1e300)
+        if math.isfinite(self.loss.smoothness):
+            moved = min(moved, 2.0 * zeta * (steep + zeta * self.loss.smoothness))
+        own = seen.sums.error + self.ridge(w) * gamma(d + 6) + 8.0 * U * seen.value
+        gap = up(short + r * r / (2.0 * lam) + own + moved + 2.0 * zeta * steep, 8)
         bound = max(float(seen.value - gap), 0.0)  # φ and the penalty are not negative
         return Certificate(seen.value, bound, "duality", floor=EPS * EPS)
+
+    @cached_property
+    def _centre(self) -> Floats | None:
+        """About the mean of the rows, where they lie far from zero; None for rows as they are, and
+        for sparse ones."""
+        if self.design.blocks.sparse:
+            return None
+        few = host(double(self.design.blocks.sample(FEW).gather().X))
+        if not np.isfinite(few).all():
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = 0.5 * few.min(axis=0) + 0.5 * few.max(axis=0)
+            spread = 0.5 * few.max(axis=0) - 0.5 * few.min(axis=0)
+        return middle if (np.abs(middle) > FAR * spread).any() else None
+
+    def _near(self, X: Array) -> Array:
+        """Rows measured from the centre, each entry to a unit of rounding."""
+        return X if self._centre is None else X - like(self._centre, X)
 
     def polished(self, w: Floats, width: float, most: int = 2048) -> Certificate | None:
         """The certificate with θ chosen anew for the pairs near the kink, so that λw + Φ*f is as
@@ -192,16 +230,19 @@ class Ranking(Objective[Point]):
             free &= u == moved
             if free.all() or not free.any():
                 break
-        short = float(a @ (e.clip(0.0, None) - u * e))
-        stray = below.stray + 8.0 * EPS * float(a.sum())
-        return self._close(w, here, short, wanted - A @ u, stray)
+        terms = e.clip(0.0, None) - u * e
+        # Each e is off by a unit of the range of the scores, each sum by its terms.
+        off = gamma(len(u) + 16) * float(a @ np.abs(e)) + 4.0 * U * (1.0 + np.ptp(z)) * a.sum()
+        stray = below.stray + 2.0 * gamma(len(u) + 16) * float(a.sum())
+        short, steep = float(a @ terms) + float(off), below.steep + float(a.sum())
+        return self._close(w, here, short, wanted - A @ u, stray, steep)
 
     @cached_property
     def longest(self) -> float:
         """The length of the longest row."""
 
         def stat(block: Block) -> Column:
-            X = double(block.X)
+            X = self._near(double(block.X))
             if is_sparse(X):
                 squares = X.multiply(X).sum(1)
             else:

@@ -12,7 +12,8 @@ A(w + Δ, b + δ, σ) ≥ Σ sθr + α|w|² - ⟨p, Δ⟩ - q δ + α|Δ|²,  p 
 
 What is left of p and q is charged: -⟨p, Δ⟩ + α|Δ|² ≥ -|p|²/(4α); and where M = Σ mᵢ x̃ᵢx̃ᵢ' for any
 mᵢ ≤ sᵢ, x̃ = (x, 1), and Mv = (p, q), then |⟨(p, q), (Δ, δ)⟩| ≤ maxᵢ|x̃ᵢ·v| Σ sᵢ|x̃ᵢ·(Δ, δ)|. That sum
-is at most Σ s|r| + A/2 where A is the value reached, since 2|r| ≤ σ + σH(r/σ) for ε ≥ 1.
+is at most Σ s|r| + A/2 where A is the value reached, since 2|r| ≤ σ + σH(r/σ) for ε ≥ 1. What
+rounding adds to that: `certification.scale_proof`.
 
 Reference: Huber, Robust Statistics (1981), section 7.8; Owen, A robust hybrid of lasso and ridge
 regression (2007).
@@ -21,26 +22,34 @@ regression (2007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.dual_point import PointValue
+from fenchel.convex.certification.scale_proof import ScaleProof, is_on_host, prove, prove_given
+from fenchel.convex.certification.scale_sums import (
+    DualPlan,
+    Seen,
+    in_pairs,
+    row_sums,
+    seen_of,
+    slope_of,
+    value_of,
+)
 from fenchel.convex.distance import Huber
 from fenchel.convex.hessian import Factor, Root
-from fenchel.data.arrays import Array, double, host, like
+from fenchel.data.arrays import Array, double, host
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import MatrixDesign, Rows
+from fenchel.data.design import MatrixDesign
 from fenchel.data.products import adjoint, forward, weighted_gram
-from fenchel.data.sweep import DualRows
-from fenchel.data.tree import Maximum
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
+ROUGH = 1e-12  # of a value, which is then made in pairs of floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,23 +59,6 @@ class At:
     w: Floats
     b: float
     sigma: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """What one pass tells of a point, θ = H'(r/σ) being the gradient in the residuals.
-
-    value A; pull Φ*(sθ); level Σ sθ; square Σ sθ²/4; along Σ sθr; size Σ s|r|; rounding: what
-    float64 leaves uncertain of these sums.
-    """
-
-    value: float
-    pull: Floats
-    level: float
-    square: float
-    along: float
-    size: float
-    rounding: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +145,9 @@ class ScaledHuber:
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
             z = scores[0]
             r = double(y) - z
-            return _sums(2.0 * (r / sigma).clip(-eps, eps), r, z, s)
+            with np.errstate(over="ignore"):  # of a scale near the least positive number
+                t = r / sigma
+            return row_sums(2.0 * t.clip(-eps, eps), r, z, s)
 
         seen = self._seen(self.design.sweep([(w, b)], rows, exact=True))
         # At θ = H'(t) Fenchel and Young agree: σ + σH(t) = θr + σ(1 - θ²/4).
@@ -171,8 +165,9 @@ class ScaledHuber:
 
         def of(block: Block) -> tuple[Array, Array, Array]:
             X = double(block.X)
-            t = (double(block.y) - forward(X, w) - b) / sigma
-            m = _slope(t, eps, share)
+            with np.errstate(over="ignore"):
+                t = (double(block.y) - forward(X, w) - b) / sigma
+            m = slope_of(t, eps, share)
             return X, t, m if block.weight is None else m * double(block.weight)
 
         return of
@@ -199,9 +194,9 @@ class ScaledHuber:
             gram, cross = gram[:d, :d], cross[:d]
         return Bend(gram, cross, square, centre, share)
 
-    def certify(
+    def prove(
         self, at: At, seen: Seen | None = None, bend: Bend | None = None, enough: float = 1e-9
-    ) -> Certificate:
+    ) -> ScaleProof:
         """The duality gap at a point: θ is the gradient, made small enough for Σ sθ²/4 ≤ 1.
 
         bend, of this point or one near it, gives the matrix M of the proof. Where more than the
@@ -210,183 +205,72 @@ class ScaledHuber:
         leaves nothing proved but A ≥ 0.
         """
         seen = self.evaluate(at) if seen is None else seen
-        value, floor = seen.value, math.sqrt(EPS) * self._spread()
-        if bend is None:
-            seen = self._centred(at) if self.intercept else seen
-            bound = self._bound(at, seen, None)
-            return Certificate(value, bound, "duality", floor=floor)
-        bound, w, b = 0.0, np.zeros_like(at.w), 0.0
-        for _ in range(4):
-            paid = self._paid(at, seen, bend, value)
-            better = self._bound(at, seen, paid)
-            last, bound = bound, max(bound, better)
-            done = value - bound <= enough * max(value, floor) or not better > last
-            if done or not math.isfinite(paid.joint):
-                break
-            w, b = w + paid.v, b + paid.shift
-            seen = self._moved(at, bend.share, w, b)
-        if value - bound > enough * max(value, floor) and self.intercept and self.alpha > 0.0:
-            bound = max(bound, self._bound(at, self._centred(at), None))
-        return Certificate(value, bound, "duality", floor=floor)
+        return prove(self, at, seen, bend, self.floor(), enough)
 
-    def certify_by(self, at: At, theta: Floats) -> Certificate:
+    def certify(
+        self, at: At, seen: Seen | None = None, bend: Bend | None = None, enough: float = 1e-9
+    ) -> Certificate:
+        return self.prove(at, seen, bend, enough).certificate
+
+    def prove_by(self, at: At, theta: Floats, enough: float = 1e-9) -> ScaleProof:
         """The duality gap at a point by a given dual point, one entry a row."""
-        value = self.evaluate(at).value
-        seen = replace(self, design=self.design.with_dual(theta))._centred(at, given=True)
-        bend = self.bend(replace(at, sigma=1e300), np.zeros_like(at.w))  # every row an inlier
-        bound = self._bound(at, seen, self._paid(at, seen, bend, value))
-        return Certificate(value, bound, "duality", floor=math.sqrt(EPS) * self._spread())
+        return prove_given(self, at, DualPlan(0.0, given=theta), self.floor(), enough)
 
-    def _bound(self, at: At, seen: Seen, paid: Paid | None) -> float:
-        """The bound at cθ, c ≤ 1, which pays for p = cΦ*(sθ) - 2αw and q = c Σ sθ."""
-        w, alpha, c = at.w, self.alpha, 1.0
-        if seen.square > 1.0 - 4.0 * EPS:
-            c = (1.0 - 8.0 * EPS) / math.sqrt(seen.square)
-        bent = 2.0 * alpha * w
-        charge = self._ridge(c * seen.pull - bent)
-        if paid is not None:
-            charge += c * paid.alone
-            charge = min(charge, c * paid.joint + self._ridge(c * (paid.left + bent) - bent))
-        bound = c * seen.along + alpha * float(w @ w) - charge - seen.rounding
-        return bound if bound > 0.0 else 0.0  # also where it is NaN
+    def value_at(self, at: At) -> PointValue:
+        """A and its rounding error, in pairs of floats where float64 would lose digits."""
+        found = value_of(self, at, self.evaluate(at))
+        if found.relative_error <= ROUGH or not self.design.blocks.of_first(is_on_host):
+            return found
+        known, _ = in_pairs(self, at, DualPlan(0.0).slopes(at, self.eps))
+        return known if known.error < found.error else found
 
-    def _ridge(self, p: Floats) -> float:
-        """|p|²/(4α): what ⟨p, Δ⟩ - α|Δ|² is at most."""
-        if not p.any():
-            return 0.0
-        return float(p @ p) / (4.0 * self.alpha) if self.alpha > 0.0 else math.inf
+    def solver(self, bend: Bend) -> Factor:
+        """M, factored: Mv = (p, q) to rounding."""
+        return Factor(Root.of(bend.gram), bend.centre, self.intercept)
 
-    def _paid(self, at: At, seen: Seen, bend: Bend, value: float) -> Paid:
-        p, level = seen.pull - 2.0 * self.alpha * at.w, seen.level if self.intercept else 0.0
-        factor = Factor(Root.of(bend.gram), bend.centre, self.intercept)
-        (v, left, joint), (u, rest, alone) = (
-            self._solved(factor, bend, g, level) for g in (p, 0.0 * p)
-        )
-        far = 2.0 * (seen.size + 0.5 * value)  # twice, for the rounding of v
-        peaks = far * self._peaks([v, u])
-        return Paid(
-            float(peaks[0]) if joint else math.inf,
-            float(peaks[1]) if alone and not rest.any() else math.inf if level else 0.0,
-            left,
-            *v,
-        )
-
-    def _solved(
-        self, factor: Factor, bend: Bend, g: Floats, level: float
-    ) -> tuple[tuple[Floats, float], Floats, bool]:
-        """v with Mv = (g, level) as far as there is one, what is left of g, and whether nothing is
-        left of the level; less than rounding counts as nothing."""
-        v, shift = factor.solve(g, level)
-        right, back = g - bend.centre * level, np.asarray(v)
-        if self.intercept:
-            right, back = np.append(right, level), np.append(v, shift + bend.centre @ v)
-        left = right - bend.gram @ back
-        size = np.abs(bend.gram) @ np.abs(back)
-        small = np.abs(left) <= 1e-12 * size + 1e-14 * np.sqrt(np.diagonal(bend.gram))
-        left = np.where(small, 0.0, left)
-        d = len(g)
-        return (v, float(shift)), left[:d], not left[d:].any()
-
-    def _moved(self, at: At, share: float, v: Floats, shift: float) -> Seen:
+    def moved(self, at: At, plan: DualPlan) -> Seen:
         """The sums at θ - (m/s) x̃·v, clipped to |θ| ≤ 2ε."""
-        sigma, eps = at.sigma, self.eps
+        assert plan.w is not None
 
         def rows(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
             z, step = scores
             r = double(y) - z
-            t = r / sigma
-            theta = 2.0 * t.clip(-eps, eps) - _slope(t, eps, share) * step
-            return _sums(theta.clip(-2.0 * eps, 2.0 * eps), r, z, s)
+            return row_sums(plan.of_residuals(r, step, at, self.eps), r, z, s)
 
-        return self._seen(self.design.sweep([(at.w, at.b), (v, shift)], rows, exact=True))
+        return self._seen(self.design.sweep([(at.w, at.b), (plan.w, plan.b)], rows, exact=True))
 
     def _seen(self, found: Totals) -> Seen:
-        pull, level, square, along, size, score = (part / self.design.weight for part in found)
-        return Seen(math.nan, pull, float(level), square, along, size, 8.0 * EPS * score)
+        return seen_of(found, self.design.weight)
 
-    def _peaks(self, steps: list[tuple[Floats, float]]) -> Floats:
-        """maxᵢ |x̃ᵢ·v| over the rows of positive weight, for each v."""
-        W = np.stack([w for w, _ in steps], axis=1)
-        b = np.array([level for _, level in steps])
+    def centred(self, at: At) -> Seen:
+        """The sums with the gradient θ moved to Σ sθ = 0, if there is an intercept."""
+        sigma, eps, loss = at.sigma, self.eps, Huber(2.0 * self.eps)
 
-        def stat(block: Block) -> Maximum:
-            X = double(block.X)
-            z = np.abs(host(forward(X, W) + like(b, X)))
-            if block.weight is not None:
-                z = z[host(block.weight) > 0.0]
-            return Maximum(z.max(axis=0, initial=0.0))
+        def parts(y: Array, scores: list[Array]) -> tuple[Array, Array]:
+            r = double(y) - scores[0]
+            with np.errstate(over="ignore"):
+                return 2.0 * (r / sigma).clip(-eps, eps), r
 
-        found: Maximum = self.design.blocks.reduce(stat)
-        return found.values
-
-    def _centred(self, at: At, given: bool = False) -> Seen:
-        """The sums with θ moved to Σ sθ = 0, if there is an intercept.
-
-        θ is the gradient or, given, lies beside the target.
-        """
-        (w, b), sigma, eps, loss = (at.w, at.b), at.sigma, self.eps, Huber(2.0 * self.eps)
-
-        def rows(of_row: Callable[..., tuple[Array, Totals]]) -> Rows:
-            def by_gradient(y: Array, scores: list[Array], s: Array | None) -> Any:
-                r = double(y) - scores[0]
-                return of_row(2.0 * (r / sigma).clip(-eps, eps), r, scores[0], s)
-
-            def by_dual(y: Array, t: Array, scores: list[Array], s: Array | None) -> Any:
-                inside = double(t).clip(-2.0 * eps, 2.0 * eps)
-                return of_row(inside, double(y) - scores[0], scores[0], s)
-
-            return DualRows(by_dual) if given else by_gradient
-
-        def count(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
+        def count(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+            theta, r = parts(y, scores)
             return 0.0 * theta, Totals(loss.imbalance(r, theta, s))
 
-        def centred(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
-            return _sums(theta if off is None else loss.center(r, theta, off), r, z, s)
+        def moved(y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
+            theta, r = parts(y, scores)
+            return row_sums(theta if off is None else loss.center(r, theta, off), r, scores[0], s)
 
-        off = self.design.sweep([(w, b)], rows(count), exact=True)[2] if self.intercept else None
-        seen = self._seen(self.design.sweep([(w, b)], rows(centred), exact=True))
-        if off is None:
-            return seen
-        # Rounding leaves a level that an intercept twice as far would be charged for.
-        far = 4.0 * abs(seen.level) * (abs(b) + seen.size)
-        return replace(seen, level=0.0, rounding=seen.rounding + far)
+        off: Any = None
+        if self.intercept:
+            off = self.design.sweep([(at.w, at.b)], count, exact=True)[2]
+        return self._seen(self.design.sweep([(at.w, at.b)], moved, exact=True))
 
-    def _spread(self) -> float:
-        """2 Σ s|y - ȳ|, about the value of a fit that explains nothing. As under the square loss, a
-        residual of √EPS of that counts as zero."""
+    def floor(self) -> float:
+        """The smallest value that tells a fit from an exact one: as under the square loss, a
+        residual of √EPS of the spread 2 Σ s|y - ȳ| counts as zero."""
         middle = float(self.design.target[0]) if self.intercept else 0.0
 
         def stat(block: Block) -> float:
             r = abs(double(block.y) - middle)
             return float(r.sum() if block.weight is None else double(block.weight) @ r)
 
-        return 2.0 * self.design.blocks.reduce(stat) / self.design.weight
-
-
-def _slope(t: Array, eps: float, share: float) -> Array:
-    """m/s: 1 on inliers; the quadratic that touches H at t and lies above it has ε/|t|."""
-    xp = array_namespace(t)
-    size = xp.abs(t)
-    return xp.where(size <= eps, xp.ones_like(t), share * eps / size.clip(eps, None))
-
-
-def _sums(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
-    """sθ, and Σ sθ²/4, Σ sθr, Σ s|r|, Σ s|θz|/2."""
-    st = theta if s is None else s * theta
-    size = abs(r) if s is None else s * abs(r)
-    sums = [0.25 * st * theta, st * r, size, 0.5 * abs(st * z)]
-    return st, Totals(*(float(part.sum()) for part in sums))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Paid:
-    """2 maxᵢ|x̃ᵢ·v| (Σ s|r| + A/2) for Mv = (p - left, q), the same for (0, q) alone, and that v.
-
-    The rest, `left`, is what M cannot give: the penalty pays for it.
-    """
-
-    joint: float
-    alone: float
-    left: Floats
-    v: Floats
-    shift: float
+        return 2.0 * math.sqrt(EPS) * self.design.blocks.reduce(stat) / self.design.weight

@@ -198,6 +198,12 @@ class Blocks(ABC):
             )
         return join(self.reduce(lambda block: (block,)))
 
+    def with_target(self, y: Any, weight: Any = None) -> InMemory:
+        """The rows in memory, with this target and weight: what is known of them stays known."""
+        seen = InMemory(Block(0, self.gather().X, y, weight), self.names)
+        seen.__dict__["_known"] = self._known
+        return seen
+
     def sample(self, rows: int) -> Blocks:
         """About `rows` rows, evenly spaced through the table, held in memory."""
         step = max(1, self.n_rows // max(rows, 1))

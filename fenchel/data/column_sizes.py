@@ -31,7 +31,10 @@ class ColumnSizes(Statistic[Maximum]):
         if isinstance(X, np.ndarray):
             high = X.max(axis=0, initial=0.0).astype(np.float64)
             return Maximum(np.maximum(high, -X.min(axis=0, initial=0.0).astype(np.float64)))
-        return Maximum(host(array_namespace(X).max(abs(X), axis=0)))
+        if not X.shape[0]:
+            return Maximum(np.zeros(X.shape[1]))
+        xp = array_namespace(X)  # both ends are read, where |X| would be written first
+        return Maximum(host(xp.maximum(xp.max(X, axis=0), -xp.min(X, axis=0))))
 
     def compiled(self, block: Block, layout: Layout) -> Kernel[Maximum] | None:
         if layout.order == "C":

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, MappedBlocks, ordered, thread_count
+from fenchel.data.blocks import Block, Blocks, InMemory, MappedBlocks
 from fenchel.data.design import MatrixDesign
+from fenchel.data.parallel import parallel_map, thread_count
 from fenchel.data.products import forward
 from fenchel.data.sweep import Adjoint
 
@@ -68,8 +69,7 @@ class Columns:
             lo, hi = int(cuts[i]), int(cuts[i + 1])
             csr_forward(X.data, X.indices, X.indptr[lo : hi + 1], r, out[lo:hi])
 
-        for _ in ordered(work, range(len(cuts) - 1), thread_count()):
-            pass
+        parallel_map(work, range(len(cuts) - 1))
         return out
 
     def push(self, w: Floats) -> Floats:
@@ -107,8 +107,7 @@ class Columns:
         def work(lo: int) -> None:
             out[lo : lo + rows] = X[lo : lo + rows, js]
 
-        for _ in ordered(work, range(0, n, rows), thread_count()):
-            pass
+        parallel_map(work, range(0, n, rows))
         return out
 
 

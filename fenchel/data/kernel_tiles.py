@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
 
 Floats = NDArray[np.float64]
 # A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
@@ -34,7 +34,11 @@ class Kernel(Protocol):
         """k(aᵢ, aᵢ) in float64."""
 
     def rounding(self, columns: int) -> float:
-        """By how many units of rounding a value may be off, relative to √(k(x, x) k(z, z))."""
+        """By how many units of rounding a value may be off, relative to √(S(x) S(z)) of the
+        sizes."""
+
+    def sizes(self, A: Any) -> Floats:
+        """S, at least k(aᵢ, aᵢ)."""
 
     def prepared(self, *tables: Any) -> tuple[Any, ...]:
         """Tables in a form of which many tiles are made faster, cut like the tables themselves."""
@@ -59,8 +63,7 @@ def on_threads(work: Callable[[slice], None], n: int, height: int = TILE_ROWS) -
     workers = thread_count()
     step = max(height, -(-n // (workers * height)) * height)
     with one_blas_thread():
-        for _ in ordered(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers):
-            pass
+        parallel_map(work, [slice(lo, min(lo + step, n)) for lo in range(0, n, step)], workers)
 
 
 def kernel_product(kernel: Kernel, A: Any, B: Any, v: Floats) -> Floats:
@@ -75,6 +78,39 @@ def kernel_product(kernel: Kernel, A: Any, B: Any, v: Floats) -> Floats:
 
     on_threads(add, n, kernel.tile_rows)
     return out
+
+
+def symmetric_product(kernel: Kernel, rows: Any, V: Floats) -> Floats:
+    """k(A, A) V for the columns of a matrix, each value made once: O(n) memory."""
+    (rows,) = kernel.prepared(rows)
+    n, height = len(V), kernel.tile_rows
+    out = np.zeros(V.shape)
+
+    def strip(lo: int) -> Floats:
+        """What the values to the right of the diagonal in some rows add to this row and all
+        below it."""
+        hi = min(lo + height, n)
+        part = np.zeros((n - lo, V.shape[1]))
+        with one_blas_thread():
+            for left in range(lo, n, TILE_POINTS):
+                right = min(left + TILE_POINTS, n)
+                tile = kernel.tile(rows[lo:hi], rows[left:right])
+                part[: hi - lo] += tile @ V[left:right]
+                first = max(left, hi)
+                if first < right:
+                    part[first - lo : right - lo] += tile[:, first - left :].T @ V[lo:hi]
+        return part
+
+    with one_blas_thread():
+        starts = range(0, n, height)
+        for lo, part in zip(starts, ordered(strip, starts, thread_count()), strict=True):
+            out[lo:] += part
+    return out
+
+
+def symmetric_error(n: int, height: int) -> float:
+    """γ with |fl(K V) - K V| ≤ γ |K||V| for these products of n rows in tiles of so many."""
+    return (TILE_POINTS + n / TILE_POINTS + n / height + 4.0) * 2.0**-53
 
 
 def kernel_columns(kernel: Kernel, A: Any, B: Any) -> Floats:
@@ -111,6 +147,5 @@ def gram_matrix(kernel: Kernel, A: Any) -> Floats:
 
     workers = thread_count()
     with one_blas_thread():
-        for _ in ordered(fill, range(0, n, height), workers):
-            pass
+        parallel_map(fill, range(0, n, height), workers)
     return K

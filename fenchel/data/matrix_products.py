@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 
 Floats = NDArray[np.float64]
 ROWS, PART = 256, 512
@@ -29,8 +29,7 @@ def matrix_product(K: Floats, v: Floats) -> Floats:
                 out[rows] += K[rows, lo : lo + PART] @ v[lo : lo + PART]
 
     with one_blas_thread():
-        for _ in ordered(add, range(0, n, ROWS), thread_count()):
-            pass
+        parallel_map(add, range(0, n, ROWS))
     return out
 
 

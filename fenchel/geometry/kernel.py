@@ -15,11 +15,12 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from fenchel.data.arrays import Array, double, is_sparse
+from fenchel.data.pivoted_cholesky import is_semidefinite
 from fenchel.geometry.distance import absolute_distances, squared_distances
 from fenchel.geometry.kernel_function import KernelFunction, Product, Scaled, Sum, check_positive
+from fenchel.geometry.radial.tiles import distance_tile, is_prepared, prepared_for_distances
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -52,10 +53,14 @@ class Radial(KernelFunction):
         """φ of squared distances, whose array may be overwritten."""
 
     def tile(self, A: Array, B: Array) -> Floats:
-        return self.profile(squared_distances(A, B))
+        A, B = self.prepared(A, B)
+        return self.profile(distance_tile(A, B) if is_prepared(A) else squared_distances(A, B))
 
     def diagonal(self, A: Array) -> Floats:
         return self.profile(np.zeros(A.shape[0]))
+
+    def prepared(self, *tables: Any) -> tuple[Any, ...]:
+        return prepared_for_distances(tables)
 
     def rounding(self, columns: int) -> float:
         # A squared distance x is off by d + 4 units of itself, which moves a profile that falls
@@ -171,6 +176,12 @@ class Gaussian(Radial):
         squares *= -self.gamma
         return np.exp(squares, out=squares)
 
+    def tile(self, A: Array, B: Array) -> Floats:
+        A, B = self.prepared(A, B)
+        if is_prepared(A):
+            return distance_tile(A, B, self.gamma)
+        return self.profile(squared_distances(A, B))
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -248,14 +259,7 @@ class Precomputed(KernelFunction):
     @cached_property
     def is_psd(self) -> bool:
         """Whether K + n ε max|K| has a Cholesky factor: O(n³/3), once."""
-        slack = 8.0 * len(self.K) * EPS * float(np.abs(self.K).max(initial=0.0))
-        if slack == 0.0:
-            return True
-        try:
-            linalg.cholesky(self.K + slack * np.eye(len(self.K)), lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            return False
-        return True
+        return is_semidefinite(self.K)
 
     def tile(self, A: Array, B: Array) -> Floats:
         return self.K[np.ix_(self._numbers(A), self._numbers(B))]

@@ -78,6 +78,25 @@ class Centred(Modification):
         rows, means = prepared.parts
         return np.asarray(self.kernel.diagonal(rows) - 2.0 * means + self.grand_mean)
 
+    def rounding(self, columns: int) -> float:
+        # With S of the kernel that is centred and μ̄ = Σ s √S(xᵢ): a mean m(x) is off by its values'
+        # errors, by those of n products and sums, and by those of the weights, of √S(x) μ̄ each;
+        # the sizes below bound all four terms.
+        n = int(np.shape(self.rows)[0])
+        return self.kernel.rounding(columns) + 4.0 * n + 16.0
+
+    def sizes(self, A: Array) -> Floats:
+        """(√S(x) + Σ sᵢ √S(xᵢ))²: a row near the mean is a small difference of features of that
+        size."""
+        (prepared,) = self.prepared(A)
+        own = np.sqrt(np.maximum(self.kernel.sizes(prepared.parts[0]), 0.0))
+        return np.asarray((own + self._mean_size) ** 2)
+
+    @cached_property
+    def _mean_size(self) -> float:
+        (rows,) = self.kernel.prepared(self.rows)
+        return float(self._share @ np.sqrt(np.maximum(self.kernel.sizes(rows), 0.0)))
+
 
 def centred_gram(K: Floats, weight: Floats | None = None) -> Floats:
     """The Gram matrix of the centred kernel over its own rows, from that of the kernel: symmetric

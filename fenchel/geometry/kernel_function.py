@@ -55,9 +55,13 @@ class KernelFunction(ABC):
         """k(aᵢ, aᵢ) of each row."""
 
     def rounding(self, columns: int) -> float:
-        """By how many units of rounding, 2⁻⁵³ √(k(x, x) k(z, z)), a value may be off, of rows with
-        so many columns or characters; 0 for a function that is what it computes."""
+        """By how many units of rounding, 2⁻⁵³ √(S(x) S(z)) for the `sizes` S, a value may be off,
+        of rows with so many columns or characters; 0 for a function that is what it computes."""
         return 0.0
+
+    def sizes(self, A: Array) -> Floats:
+        """At least k(aᵢ, aᵢ): more where values are differences of larger ones."""
+        return self.diagonal(A)
 
     def prepared(self, *tables: Any) -> tuple[Any, ...]:
         """Tables in a form of which many tiles are made faster. Parts of them are cut as of an
@@ -188,6 +192,10 @@ class Composition(KernelFunction):
         a, other = _for_each(A)
         return self.first.diagonal(a), self.second.diagonal(other)
 
+    def _both_sizes(self, A: Array) -> tuple[Floats, Floats]:
+        a, other = _for_each(A)
+        return self.first.sizes(a), self.second.sizes(other)
+
 
 def _for_each(A: Array) -> tuple[Any, ...]:
     """A table as each of two kernels takes it."""
@@ -213,6 +221,11 @@ class Sum(Composition):
         k, other = self._diagonals(A)
         return k + other
 
+    def sizes(self, A: Array) -> Floats:
+        # √(S₁S₁′) + √(S₂S₂′) ≤ √((S₁ + S₂)(S₁′ + S₂′)).
+        k, other = self._both_sizes(A)
+        return k + other
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -231,6 +244,10 @@ class Product(Composition):
 
     def diagonal(self, A: Array) -> Floats:
         k, other = self._diagonals(A)
+        return k * other
+
+    def sizes(self, A: Array) -> Floats:
+        k, other = self._both_sizes(A)
         return k * other
 
 
@@ -253,6 +270,9 @@ class Scaled(Modification):
 
     def diagonal(self, A: Array) -> Floats:
         return self.factor * self.kernel.diagonal(A)
+
+    def sizes(self, A: Array) -> Floats:
+        return self.factor * self.kernel.sizes(A)
 
 
 def check_positive(name: str, value: float) -> None:

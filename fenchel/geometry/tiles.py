@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
 from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, Kernel, add_products, tiles
+from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.geometry.distance import Points, rows_in_order, squared_distances
 
 Floats = NDArray[np.float64]
@@ -295,8 +295,7 @@ class PairFold(Generic[Answer]):
             fold, ready = better, better.prepare(self.points)
         workers = thread_count()
         with one_blas_thread():
-            for _ in ordered(work, _ranges(first, n, m * max(d, 8), workers), workers):
-                pass
+            parallel_map(work, _ranges(first, n, m * max(d, 8), workers), workers)
         return fold.finish(slots)
 
 

@@ -27,10 +27,10 @@ from fenchel.data.products import forward
 from fenchel.models.classes import against, class_rows
 from fenchel.models.namespace import fit_method
 from fenchel.models.sequential import SequentialClassifier, check_radius
-from fenchel.solve.hard_margin import radius
 from fenchel.solve.minimise import minimise
 from fenchel.solve.online.state import Adalines
 from fenchel.solve.online.visits import Visits
+from fenchel.solve.row_radius import radius
 
 Floats = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.models.base import is_remote
 from fenchel.models.certified import SelfCertified
+from fenchel.models.erm import ERMClassifier, ERMRegressor
 from fenchel.models.fitted import coded_rows
 from fenchel.models.proof_classes import (
     certify_logistic,
@@ -54,7 +55,8 @@ def certify(
       2ε|t| - ε²
     - LinearSVR: C Σ sᵢ max(0, |rᵢ| - ε)ᵖ + |w|²/2, p = 1 or 2; LeastAbsoluteDeviations:
       Σ sᵢ|rᵢ| / Σsᵢ + α|w|²/2; QuantileRegressor: Σ sᵢ max(q rᵢ, (q - 1) rᵢ) / Σsᵢ + α|w|₁, summed
-      over the quantiles; ERMRegressor, ERMClassifier: Σ sᵢ l(yᵢ, zᵢ) / Σsᵢ + Ω(w)
+      over the quantiles; ERMRegressor, ERMClassifier: Σ sᵢ l(yᵢ, zᵢ) / Σsᵢ + Ω(w),
+      with a kernel z = f(x) + b and λ‖f‖²/2 for Ω
     - LogisticRegression(CV): C Σ sᵢ l(yᵢ, zᵢ) + ρ|w|₁ + (1 - ρ)|w|²/2, with l the logistic loss
       log(1 + e^{-yz}) of z = x·w + b or, for more classes, the multinomial log Σₖ e^{zₖ} - z_y;
       for C = inf, Σ sᵢ l(yᵢ, zᵢ)
@@ -120,6 +122,8 @@ def certify(
         raise ValueError(f"certifying a {name} needs the target y it was fitted on")
     if groups is not None and name != "PairwiseRanker":
         raise ValueError(f"a {name} has no groups: leave them out")
+    if isinstance(model, ERMClassifier | ERMRegressor) and model.kernel is not None:
+        return model.certify_expansion(X, y, sample_weight)
     if name in SQUARES:
         return certify_squares(model, name, X, y, sample_weight)
     if name in SPARSE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Self
@@ -29,7 +30,24 @@ from fenchel.models.base import (
 from fenchel.models.namespace import as_known, dispatches, on_device_of
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class ScoreClassifier(ClassifierMixin):
+    """A fitted classifier with a score for two classes, one a class for more."""
+
+    classes_: Any
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Any:
+        """The scores: shape (n,) for two classes, (n, K) for more."""
+
+    def predict(self, X: Any) -> Any:
+        """The class with the largest score; of two, the second where the score is above zero."""
+        z = host(as_known(self.decision_function(X)))
+        labels = self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+        numeric = labels.dtype.kind in "fiub"
+        return on_device_of(labels, X) if numeric and dispatches(X) else labels
+
+
+class LinearClassifier(ScoreClassifier, BaseEstimator):
     """A fitted linear classifier: one plane for two classes, one a class for more."""
 
     coef_: Any
@@ -38,13 +56,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """x·w + b: shape (n,) for two classes, (n, K) for more."""
         return scores_out(self, X)
-
-    def predict(self, X: Any) -> Any:
-        """The class with the largest score; of two, the second where the score is above zero."""
-        z = host(as_known(self.decision_function(X)))
-        labels = self.classes_[(z > 0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
-        numeric = labels.dtype.kind in "fiub"
-        return on_device_of(labels, X) if numeric and dispatches(X) else labels
 
     def sparsify(self) -> Self:
         """coef_ as a sparse matrix of rows, which takes less memory where most entries are zero;
@@ -87,8 +98,7 @@ def class_rows(
         check_two(estimator, classes)
         X = blocks.gather().X
         target = codes if len(classes) > 2 else (2 * codes - 1).to(X.dtype)
-        rows = InMemory(Block(0, X, target), blocks.names)
-        return classes, class_weighted(rows, classes, class_weight)
+        return classes, class_weighted(blocks.with_target(target), classes, class_weight)
     labels = host_keep(y)
     n = blocks.n_rows
     if labels.ndim and len(labels) != n:
@@ -103,7 +113,7 @@ def class_rows(
     whole = blocks.gather()
     target = codes if len(classes) > 2 else 2.0 * codes - 1.0
     s = None if weight is None else follow(weight, whole.X)
-    rows = InMemory(Block(0, whole.X, follow(target, whole.X), s), blocks.names)
+    rows = blocks.with_target(follow(target, whole.X), s)
     return classes, class_weighted(rows, classes, class_weight)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from fenchel.convex.certificate import Certificate
 from fenchel.convex.distance import (
     Absolute,
     Distance,
@@ -28,12 +29,21 @@ from fenchel.convex.margin import (
     SquareMargin,
 )
 from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial
-from fenchel.convex.penalty import L1, L2, ElasticNet, Penalty
+from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.models.classes import LinearClassifier, class_rows
+from fenchel.models.erm_penalty import PENALTIES, kernel_strength, penalty_of
 from fenchel.models.formula import fit_line, fit_planes
+from fenchel.models.kernel.expansion_fit import (
+    Expansions,
+    classifier_expansions,
+    level_scores,
+    regressor_expansions,
+    unit,
+)
+from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
 from fenchel.models.namespace import fit_method
 from fenchel.models.odds import log_probabilities, probabilities
 from fenchel.models.targets import SingleTarget, single_rows
@@ -55,8 +65,10 @@ DISTANCES: dict[str, type[Loss]] = {
     "epsilon_insensitive": EpsilonInsensitive,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
-PENALTIES: dict[str, type[Penalty]] = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}
+EXPANSION = ("dual_coef_", "X_fit_", "kernel_", "storage_")
+_kernel = {**KERNEL, "kernel": [*KERNEL["kernel"], None]}
 _shared: dict[str, list[Any]] = {
+    **_kernel,
     "penalty": [StrOptions(set(PENALTIES)), Penalty, None],
     "lam": [Interval(Real, 0, None, closed="left")],
     "fit_intercept": ["boolean"],
@@ -67,17 +79,10 @@ _shared: dict[str, list[Any]] = {
 }
 
 
-def penalty_of(estimator: Any) -> Penalty:
-    """The penalty an estimator names, gives, or leaves out."""
-    penalty = estimator.penalty
-    if penalty is None:
-        return L2(0.0)
-    if isinstance(penalty, str):
-        penalty = PENALTIES[penalty](float(estimator.lam))  # type: ignore[call-arg]
-    if isinstance(penalty, L1 | ElasticNet) and penalty.lam == 0.0 and not penalty.positive:
-        return L2(0.0)
-    assert isinstance(penalty, Penalty)
-    return penalty
+def _forget(estimator: Any, *names: str) -> None:
+    """Removes what an earlier fit, with a kernel or without, has left."""
+    for name in names:
+        vars(estimator).pop(name, None)
 
 
 def _is_log(estimator: Any) -> bool:
@@ -86,11 +91,16 @@ def _is_log(estimator: Any) -> bool:
     )
 
 
+def _has_planes(estimator: Any) -> bool:
+    return estimator.kernel is None
+
+
 class ERMClassifier(LinearClassifier):
     """Regularised risk: min over (w, b) of Σ sᵢ l(yᵢ, xᵢ·w + b) / Σsᵢ + Ω(w), yᵢ = ±1.
 
     Any margin loss with any penalty, and a certificate with every fit. Of more than two classes
-    each is set against the rest, and the largest score wins; the multinomial loss is joint.
+    each is set against the rest, and the largest score wins; the multinomial loss is joint. With a
+    kernel f(xᵢ), f = Σ αⱼ k(xⱼ, ·), takes the place of xᵢ·w, and λ‖f‖²/2 that of Ω.
 
     Parameters
     ----------
@@ -104,6 +114,9 @@ class ERMClassifier(LinearClassifier):
         fenchel.convex.penalty, where fenchel.ElasticNet is the estimator.
     lam : float, default 0.001
         Strength of a penalty given by name.
+    kernel : str, kernel, function or None, default None
+        None for the linear model; else as in `KernelLogisticRegression`, with the L2 penalty.
+    gamma, degree, coef0, kernel_params : of the kernel, as in `KernelLogisticRegression`
     fit_intercept : bool, default True
         The intercept is not penalised.
     tol : float, default 1e-6
@@ -116,6 +129,9 @@ class ERMClassifier(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    dual_coef_, X_fit_, kernel_, storage_ : with a kernel, in the place of coef_
+        As in `KernelLogisticRegression`; dual_coef_ has a column a class where there are more than
+        two.
     certificate_ : Certificate
         On the objective above, summed over the classes; `certificates_` has one a fit.
     loss_, loss_gap_ : Loss, float
@@ -146,6 +162,11 @@ class ERMClassifier(LinearClassifier):
         penalty: Any = "l2",
         *,
         lam: float = 1e-3,
+        kernel: Any = None,
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -156,6 +177,11 @@ class ERMClassifier(LinearClassifier):
         self.loss = loss
         self.penalty = penalty
         self.lam = lam
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -167,6 +193,8 @@ class ERMClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMClassifier:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         penalty = penalty_of(self)
+        if self.kernel is not None:
+            kernel_strength(self)
         if isinstance(self.loss, Distance):
             raise ValueError(
                 f"ERMClassifier needs a margin loss, not {self.loss}: take ERMRegressor for it, or "
@@ -174,12 +202,43 @@ class ERMClassifier(LinearClassifier):
             )
         self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
         loss = self.loss_for(len(self.classes_))
+        if self.kernel is not None:
+            lam, K = kernel_strength(self), len(self.classes_)
+            Expansions.of(self, blocks, loss, lambda weight: lam, unit, K).fit(self, blocks)
+            _forget(self, "coef_")
+            return self
+        _forget(self, *EXPANSION)
         fit_planes(
             self,
             blocks,
             lambda rows: Problem(loss, penalty, MatrixDesign(rows), self.fit_intercept),
         )
         return self
+
+    def decision_function(self, X: Any) -> Any:
+        """x·w + b, or f(x) + b: shape (n,) for two classes, (n, K) for more."""
+        if self.kernel is not None:
+            return level_scores(self, X)
+        return super().decision_function(X)
+
+    @available_if(_has_planes)
+    def sparsify(self) -> Self:
+        """coef_ as a sparse matrix of rows."""
+        return super().sparsify()
+
+    @available_if(_has_planes)
+    def densify(self) -> Self:
+        """coef_ as an array again."""
+        return super().densify()
+
+    def certify_expansion(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        """The certificate of a fit with a kernel on its rows."""
+        lam, loss = kernel_strength(self), self.loss_for(len(self.classes_))
+        problems = classifier_expansions(self, X, y, sample_weight, loss, lambda weight: lam, unit)
+        return problems.certify(self)
+
+    def __sklearn_tags__(self) -> Any:
+        return kernel_tags(self, super().__sklearn_tags__())
 
     def loss_for(self, K: int) -> Loss:
         """The loss of K classes."""
@@ -209,7 +268,8 @@ class ERMClassifier(LinearClassifier):
 class ERMRegressor(SingleTarget):
     """Regularised risk: min over (w, b) of Σ sᵢ l(yᵢ, xᵢ·w + b) / Σsᵢ + Ω(w).
 
-    Any regression loss with any penalty, and a certificate with every fit.
+    Any regression loss with any penalty, and a certificate with every fit. With a kernel f(xᵢ),
+    f = Σ αⱼ k(xⱼ, ·), takes the place of xᵢ·w, and λ‖f‖²/2 that of Ω.
 
     Parameters
     ----------
@@ -217,10 +277,12 @@ class ERMRegressor(SingleTarget):
         "square", "absolute", "huber", "pinball", "epsilon_insensitive",
         "squared_epsilon_insensitive", or a loss such as Huber(1.5), Pinball(0.9).
     penalty, lam, fit_intercept, tol, max_iter, warm_start, verbose : as in ERMClassifier
+    kernel, gamma, degree, coef0, kernel_params : as in ERMClassifier
 
     Attributes
     ----------
     coef_, intercept_, n_features_in_, feature_names_in_ : as in scikit-learn
+    dual_coef_, X_fit_, kernel_, storage_ : with a kernel, in the place of coef_
     certificate_, converged_, history_, n_iter_ : as in ERMClassifier
 
     Examples
@@ -244,6 +306,11 @@ class ERMRegressor(SingleTarget):
         penalty: Any = "l2",
         *,
         lam: float = 1e-3,
+        kernel: Any = None,
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -253,6 +320,11 @@ class ERMRegressor(SingleTarget):
         self.loss = loss
         self.penalty = penalty
         self.lam = lam
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -267,11 +339,35 @@ class ERMRegressor(SingleTarget):
                 f"ERMRegressor needs a loss of the residual, not {self.loss}: take ERMClassifier "
                 "for it, or Square(), Huber(), Absolute() here"
             )
+        lam = None if self.kernel is None else kernel_strength(self)
         blocks = single_rows(self, X, y, sample_weight)
+        if lam is not None:
+            Expansions.of(self, blocks, self._loss(), lambda weight: lam, unit).fit(self, blocks)
+            self.intercept_ = self.intercept_[0]
+            _forget(self, "coef_")
+            return self
+        _forget(self, *EXPANSION)
         fit_line(self, blocks, self.problem_on(blocks))
         return self
 
+    def predict(self, X: Any) -> Any:
+        """x·w + b, or f(x) + b, for each row: a tensor for a tensor."""
+        if self.kernel is not None:
+            return level_scores(self, X)
+        return super().predict(X)
+
     def problem_on(self, blocks: Blocks) -> Problem:
-        """What is minimised on these rows."""
-        loss = DISTANCES[self.loss]() if isinstance(self.loss, str) else self.loss
-        return Problem(loss, penalty_of(self), MatrixDesign(blocks), self.fit_intercept)
+        """What is minimised on these rows, without a kernel."""
+        return Problem(self._loss(), penalty_of(self), MatrixDesign(blocks), self.fit_intercept)
+
+    def certify_expansion(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        """The certificate of a fit with a kernel on its rows."""
+        lam = kernel_strength(self)
+        problems = regressor_expansions(self, X, y, sample_weight, self._loss(), lambda weight: lam)
+        return problems.certify(self)
+
+    def _loss(self) -> Loss:
+        return DISTANCES[self.loss]() if isinstance(self.loss, str) else self.loss
+
+    def __sklearn_tags__(self) -> Any:
+        return kernel_tags(self, super().__sklearn_tags__())

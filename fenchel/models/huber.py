@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,16 +12,15 @@ from sklearn.utils._param_validation import Interval
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.convergence import NotCertified
-from fenchel.convex.scale import At, ScaledHuber
+from fenchel.convex.scale import At
 from fenchel.data.arrays import double, host
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign
 from fenchel.data.products import forward
 from fenchel.models.namespace import fit_method
 from fenchel.models.precision import warn_rounded
 from fenchel.models.rank import same_scores, warn_dependent
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
-from fenchel.solve.scale import DENSE, huber
+from fenchel.solve.scale import DENSE, ScaleFit, huber
 
 
 class VanishingScale(UserWarning):
@@ -128,7 +126,7 @@ class HuberRegressor(SingleTarget):
         set_coefficients(self, at.w[:, None], np.array([at.b]), True, blocks.dtype, ravel=True)
         self.scale_ = at.sigma
         self.n_iter_ = found.steps
-        self.certificate_ = _in_precision(self, blocks, at, found.certificate)
+        self.certificate_ = _as_returned(self, blocks, at, found)
         self.converged_ = found.converged and self.certificate_.closed(self.tol)
         self.history_ = (*found.history[:-1], self.certificate_)
         self.outliers_ = _outliers(blocks, at, float(self.epsilon))
@@ -162,34 +160,24 @@ def _shortest(blocks: Blocks, at: At, intercept: bool) -> At:
     return At(found.coef, float(np.ravel(found.intercept)[0]), at.sigma)
 
 
-def _in_precision(model: HuberRegressor, blocks: Blocks, at: At, proof: Certificate) -> Certificate:
+def _as_returned(model: HuberRegressor, blocks: Blocks, at: At, found: ScaleFit) -> Certificate:
     """The proof with the value at the coefficients as they are returned."""
-    w, b = host(model.coef_), float(model.intercept_)
-    if blocks.dtype == np.float64:
-        return proof
-    value = huber_value(model, blocks, At(w, b, at.sigma))
-    final = replace(proof, value=value)
-    if proof.closed(model.tol) and not final.closed(model.tol):
+    w, b = host(model.coef_).astype(np.float64), float(model.intercept_)
+    if np.array_equal(w, found.at.w) and b == found.at.b:
+        return found.certificate
+    final = found.certified_at(At(w, b, at.sigma))
+    if found.certificate.closed(model.tol) and not final.closed(model.tol):
         warn_rounded(final, blocks.dtype, model.tol)
     return final
-
-
-def huber_value(model: Any, blocks: Blocks, at: At) -> float:
-    """The objective of a model at a point; the least positive number stands for σ = 0, where it is
-    the limit."""
-    design, eps = MatrixDesign(blocks), float(model.epsilon)
-    problem = ScaledHuber(eps, float(model.alpha) / design.weight, design, model.fit_intercept)
-    return problem.evaluate(At(at.w, at.b, max(at.sigma, 5e-324))).value * design.weight
 
 
 def certify_huber(model: Any, blocks: Blocks, w: NDArray[np.float64], b: float) -> Certificate:
     """The gap of a fitted model: its own value, and the bound of the problem solved anew."""
     eps, alpha = float(model.epsilon), float(model.alpha)
-    value = huber_value(model, blocks, At(w, b, float(model.scale_)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCertified)
-        proof = huber(blocks, eps, alpha, model.fit_intercept, tol=1e-9).certificate
-    return replace(proof, value=value)
+        found = huber(blocks, eps, alpha, model.fit_intercept, tol=1e-9)
+    return found.certified_at(At(w, b, float(model.scale_)))
 
 
 def _outliers(blocks: Blocks, at: At, eps: float) -> NDArray[np.bool_]:

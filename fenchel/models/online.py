@@ -17,8 +17,8 @@ from fenchel.models.namespace import dispatches, fit_method, on_device_of
 from fenchel.models.perceptron_proof import NotSeparable, vote_scores
 from fenchel.models.perceptron_updates import PerceptronUpdates
 from fenchel.models.sequential import check_radius
-from fenchel.solve.hard_margin import radius
 from fenchel.solve.online.visits import Visits
+from fenchel.solve.row_radius import radius
 
 __all__ = ["NotSeparable", "Perceptron"]
 

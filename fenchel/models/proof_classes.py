@@ -17,7 +17,7 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design import MatrixDesign, Point
-from fenchel.models.erm import penalty_of
+from fenchel.models.erm_penalty import penalty_of
 from fenchel.models.fitted import augmented, class_weights, coded_rows, coefficients, weighed
 from fenchel.models.perceptron_proof import criterion
 from fenchel.models.proof import prove, total

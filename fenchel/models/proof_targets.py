@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,4 +120,6 @@ def _quantiles(model: Any, blocks: Blocks, W: Floats, b: Floats) -> Certificate:
     # Planes that may not cross have a larger optimum than planes that may.
     levels = np.sort(quantiles)
     found = noncrossing(blocks, levels, float(model.alpha), model.fit_intercept, 1e-8)
-    return replace(proof, bound=max(proof.bound, found.certificate.bound))
+    order = np.argsort(quantiles)
+    own = found.certified_at(W[order].T, b[order])
+    return own if own.kind == "duality" and own.bound > proof.bound else proof

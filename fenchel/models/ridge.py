@@ -7,22 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils import check_scalar
+from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
     _raise_for_params,
-    _routing_enabled,
-    process_routing,
 )
 
-from fenchel.data.arrays import double, host
+from fenchel.data.arrays import host
 from fenchel.data.blocks import Blocks
-from fenchel.models.base import is_remote
+from fenchel.models.leave_one_out_choice import LeaveOneOutChoice, penalty_grid
 from fenchel.models.namespace import fit_method
 from fenchel.models.precision import squares_in_precision
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
@@ -146,7 +139,7 @@ def _set(estimator: Any, found: Ridges, blocks: Blocks, alpha: Any) -> None:
         warn_open(proof, tol)
 
 
-class RidgeCV(LinearRegressor):
+class RidgeCV(LeaveOneOutChoice, LinearRegressor):
     """Ridge regression with its penalty chosen among `alphas` by leaving each row out in turn.
 
     The errors are exact, for the whole grid, from one decomposition and one pass over the rows;
@@ -220,21 +213,11 @@ class RidgeCV(LinearRegressor):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> RidgeCV:
         """Fit to rows X and targets y; params go to the scorer where metadata routing is on."""
         _raise_for_params(params, self, "fit")
-        alphas = self._grid()
+        alphas = penalty_grid(self.alphas, "neither" if self.cv is None else "left")
         if self.cv is None:
             return self._leave_one_out(X, y, sample_weight, alphas, params)
-        return self._search(X, y, sample_weight, alphas, params)
-
-    def _grid(self) -> Floats:
-        ends = "neither" if self.cv is None else "left"
-        plain = isinstance(self.alphas, list | tuple)  # as an array one text makes texts of all
-        alphas = list(self.alphas) if plain else np.ravel(host(self.alphas)).tolist()
-        for i, alpha in enumerate(alphas):
-            name = f"alphas[{i}]" if len(alphas) > 1 else "alphas"
-            check_scalar(alpha, name, Real, min_val=0.0, include_boundaries=ends)
-        if not len(alphas):
-            raise ValueError("alphas is empty: give at least one penalty")
-        return np.array(alphas, dtype=np.float64)
+        self._search(Ridge(fit_intercept=self.fit_intercept), X, y, sample_weight, alphas, params)
+        return self
 
     def _leave_one_out(
         self, X: Any, y: Any, sample_weight: Any, alphas: Floats, params: dict[str, Any]
@@ -261,97 +244,3 @@ class RidgeCV(LinearRegressor):
         refit = ridge(blocks, self.alpha_, self.fit_intercept, form=form, known=(rows, found))
         _set(self, refit, blocks, self.alpha_)
         return self
-
-    def _scored(
-        self, blocks: Blocks, errors: Floats, sample_weight: Any, params: dict[str, Any]
-    ) -> Floats:
-        """Scores (K, A), or (1, A) for one score of all targets, from errors (n, K, A)."""
-        held = blocks.gather()
-        y = host(double(held.y))
-        shape = (*y.shape, errors.shape[-1])
-        if self.scoring is None:
-            errors **= 2
-            if held.weight is not None:
-                errors *= host(held.weight)[:, None, None]
-            scores = -errors.mean(axis=0)
-        else:
-            errors *= -1.0
-            errors += y.reshape(len(y), -1, 1)
-            scores = self._judged(y, errors.reshape(shape), sample_weight, params)
-        if self.store_cv_results:
-            self.cv_results_ = errors.reshape(shape).astype(blocks.dtype, copy=False)
-        return scores
-
-    def _judged(
-        self, y: Floats, predicted: Floats, sample_weight: Any, params: dict[str, Any]
-    ) -> Floats:
-        scorer, judged = self._scorer(), Predicted()
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if _routing_enabled():
-            given = process_routing(self, "fit", **given, **params).scorer.score
-        if self.alpha_per_target and y.ndim == 2:
-            pairs = [(predicted[:, k], y[:, k]) for k in range(y.shape[1])]
-        else:
-            pairs = [(predicted, y)]
-        return np.array(
-            [[scorer(judged, p[..., a], t, **given) for a in range(p.shape[-1])] for p, t in pairs]
-        )
-
-    def _choose(self, scores: Floats, alphas: Floats, power: int, flat: bool) -> None:
-        """The first penalty with the highest score, for all targets or for each; 2^power is the
-        unit of the scores."""
-        if not self.alpha_per_target or len(scores) == 1:
-            mean = scores.mean(axis=0)
-            best = int(mean.argmax())
-            self.alpha_: Any = float(alphas[best])
-            score = unscale(mean[best], power)
-            self.best_score_: Any = score[None] if self.alpha_per_target and not flat else score
-            return
-        chosen = scores.argmax(axis=1)
-        self.alpha_ = alphas[chosen]
-        self.best_score_ = unscale(scores[np.arange(len(scores)), chosen], power)
-
-    def _search(
-        self, X: Any, y: Any, sample_weight: Any, alphas: Floats, params: dict[str, Any]
-    ) -> RidgeCV:
-        if is_remote(X):
-            raise ValueError("cv splits rows by number and needs them in memory: leave cv out")
-        for name in ("store_cv_results", "alpha_per_target"):
-            if getattr(self, name):
-                raise ValueError(f"cv!=None and {name}=True are incompatible: leave cv out")
-        target_rows(self, X, y, sample_weight)  # the search would drop folds that it finds faulty
-        if sample_weight is not None:
-            params = {**params, "sample_weight": sample_weight}
-        model = Ridge(fit_intercept=self.fit_intercept)
-        if _routing_enabled():
-            model.set_fit_request(sample_weight=True)
-        grid = {"alpha": alphas.tolist()}
-        search = GridSearchCV(model, grid, cv=self.cv, scoring=self._scorer()).fit(X, y, **params)
-        chosen = search.best_estimator_
-        self.alpha_, self.best_score_ = chosen.alpha, search.best_score_
-        for name, value in vars(chosen).items():
-            if name.endswith("_") and name not in ("n_iter_", "solver_", "form_"):
-                setattr(self, name, value)
-        return self
-
-    def _scorer(self) -> Any:
-        if _routing_enabled() and self.scoring is None:
-            return get_scorer("r2").set_score_request(sample_weight=True)
-        return check_scoring(self, scoring=self.scoring, allow_none=True)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Which arguments of `fit` go to the scorer and to the splitter."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(
-            scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score")
-        )
-        return router.add(
-            splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
-        )
-
-
-class Predicted(RegressorMixin, BaseEstimator):
-    """Stands for a model whose predictions are already known: scorers ask an estimator."""
-
-    def predict(self, X: Floats) -> Floats:
-        return X

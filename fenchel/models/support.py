@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -13,16 +13,17 @@ from scipy import linalg
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.rounding import U, down, gamma, up
 from fenchel.convex.loss import Bent
 from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, free_memory
-from fenchel.data.kernel_design import GramDesign
+from fenchel.data.blocks import Block, InMemory, free_memory
+from fenchel.data.kernel_design import KernelDesign
+from fenchel.geometry.kernel import Gaussian, KernelFunction, Linear, Polynomial, Precomputed
 
 Floats = NDArray[np.float64]
-Kernel = Callable[[Any, Any], Floats]  # rows, columns ↦ k, both given by their numbers
 TILE = 2**23  # entries of a kernel made at once
 
 
@@ -47,13 +48,13 @@ def certify_kernel(model: Any, whole: Block) -> Certificate:
     rows, codes = host_rows(whole.X), host(whole.y)
     s = np.ones(n) if whole.weight is None else host(whole.weight)
     support = _support(model, rows, s)
-    kernel = _kernel(model, rows)
+    kernel, table = _kernel(model, rows)
     s = s * model.class_weight_[codes]
     total: Certificate | None = None
     for first, second, positive, coef, b in _pairs(model, codes, support):
         rows_here = np.flatnonzero(((codes == first) | (codes == second)) & (s > 0.0))
         y = np.where(codes == positive, 1.0, -1.0)
-        one = certify_machine(model.C, kernel, rows_here, coef, b, y, s)
+        one = certify_machine(model.C, kernel, table, rows_here, coef, b, y, s)
         total = one if total is None else total + one
     assert total is not None
     return total
@@ -61,7 +62,8 @@ def certify_kernel(model: Any, whole: Block) -> Certificate:
 
 def certify_machine(
     C: float,
-    kernel: Kernel,
+    kernel: KernelFunction,
+    table: Any,
     rows: Any,
     coef: Floats,
     b: float,
@@ -69,26 +71,45 @@ def certify_machine(
     s: Floats,
     loss: Bent | None = None,
 ) -> Certificate:
-    """The certificate of one machine: rows, those of its classes that have weight; coef, y and s of
-    all rows; loss: the hinge unless given, with l*(y, 0) = 0."""
+    """The certificate of one machine: table, all rows as the kernel takes them; rows, the numbers
+    of those of its classes that have weight; coef, y and s of all rows; loss: the hinge unless
+    given, with l*(y, 0) = 0.
+
+    A score of a row outside the support is off by ζ at most (`certification.rounding`), its loss by
+    what it rises within ζ, and the sum of n such losses by γ(n) of itself: the bound pays.
+    """
     loss = Hinge() if loss is None else loss
     support = rows[coef[rows] != 0.0]
     _check_memory(len(support), "the kernel among support vectors")
     c, weight = coef[support], s[support]
     rest = np.setdiff1d(rows, support, assume_unique=True)
-    missed = 0.0
+    points = table[support]
+    design = KernelDesign(kernel, InMemory(Block(0, points, y[support], weight), None))
+    share = gamma(len(support) + 4) + design.entry_error
+    size = design.expansion_size(c) if len(support) else 0.0
+    missed = off = 0.0
     step = max(1, TILE // max(len(support), 1))
     for lo in range(0, len(rest), step):
         here = rest[lo : lo + step]
-        missed += float(s[here] @ loss.value(y[here], kernel(here, support) @ c + b))
+        z = kernel.tile(table[here], points) @ c + b if len(support) else np.full(len(here), b)
+        zeta = share * np.sqrt(np.maximum(kernel.sizes(table[here]), 0.0)) * size
+        zeta = zeta + 4.0 * U * (np.abs(z) + abs(b) + np.abs(y[here]) + loss.width)
+        far = loss.value(y[here], z)
+        # A convex loss falls by no more on one side than it rises on the other.
+        ends = np.maximum(loss.value(y[here], z - 2.0 * zeta), loss.value(y[here], z + 2.0 * zeta))
+        missed += float(s[here] @ far)
+        off += float(s[here] @ (ends - far))
+    off = up(off + gamma(len(rest) + 16) * missed, len(rest) + 8)
     if not len(support):
         return Certificate(C * missed, 0.0, "duality")
-    design = GramDesign(kernel(support, support), y[support], weight)
     factor = C * design.weight
     theta = (-c / (C * weight)).clip(*loss.slopes(y[support]))
     problem = Problem(loss, L2(1.0 / factor), design, True)
     proof = problem.certify((c, b), dual=theta).scaled(factor)
-    return replace(proof, value=proof.value + C * missed)
+    value = proof.value + C * missed
+    # That no loss is negative needs no arithmetic: a bound of zero stays.
+    least = max(down(proof.bound - C * off - 8.0 * U * value, 4), min(proof.bound, 0.0))
+    return replace(proof, value=value, bound=least)
 
 
 def _pairs(model: Any, codes: Any, support: Any) -> Iterator[tuple[int, int, int, Floats, float]]:
@@ -99,6 +120,11 @@ def _pairs(model: Any, codes: Any, support: Any) -> Iterator[tuple[int, int, int
     """
     dual = model.dual_coef_
     dual = np.asarray(dual.toarray() if is_sparse(dual) else dual)
+    if len(dual) != len(model.classes_) - 1:
+        raise ValueError(
+            f"this SVC knows {len(model.classes_)} classes and has coefficients for {len(dual) + 1}"
+            ": its library left out a class without weight; fit it on rows of positive weight"
+        )
     if len(model.classes_) == 2:
         coef = np.zeros(len(codes))
         coef[support] = dual[0]
@@ -134,17 +160,17 @@ def _dense(rows: Any) -> Floats:
     return host(rows.toarray() if is_sparse(rows) else rows)
 
 
-def _kernel(model: Any, rows: Any) -> Kernel:
-    """k between rows given by their numbers; refuses what is no positive semidefinite kernel."""
+def _kernel(model: Any, rows: Any) -> tuple[KernelFunction, Any]:
+    """k, and the rows as it takes them; refuses what is no positive semidefinite kernel."""
     name = model.kernel
     parameters = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
-    positive = name in ("linear", "rbf") or (
-        name == "poly" and model.coef0 >= 0.0 and model._gamma >= 0.0
-    )
-    if positive:
-        wanted = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[name]
-        chosen = {key: parameters[key] for key in wanted}
-        return lambda a, b: pairwise_kernels(rows[a], rows[b], metric=name, **chosen)
+    width, degree, coef0 = float(model._gamma), model.degree, float(model.coef0)
+    if name == "linear":
+        return Linear(), rows
+    if name == "rbf" and width > 0.0:
+        return Gaussian(width), rows
+    if name == "poly" and coef0 >= 0.0 and width > 0.0 and degree >= 1:
+        return Polynomial(int(degree), width, coef0), rows
     _check_memory(2 * rows.shape[0], "checking that the kernel is positive semidefinite")
     if name == "precomputed":
         K = rows.toarray() if is_sparse(rows) else rows
@@ -154,7 +180,7 @@ def _kernel(model: Any, rows: Any) -> Kernel:
         parameters = parameters if name == "poly" else {"gamma": model._gamma, "coef0": model.coef0}
         K = pairwise_kernels(rows, metric=name, **parameters)
     _check_positive(K)
-    return lambda a, b: K[np.ix_(a, b)]
+    return Precomputed(0.5 * (K + K.T)), np.arange(len(K))[:, None]
 
 
 def _check_positive(K: Floats) -> None:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import keep_pages, ordered, thread_count
+from fenchel.data.blocks import keep_pages
+from fenchel.data.parallel import ordered, parallel_map, thread_count
 from fenchel.score.labels import Marked
 
 Floats = NDArray[np.float64]
@@ -124,7 +125,7 @@ class Runs:
             found = self._merged(b, score[part], hits[part], misses[part])
             return slice(at, at + found.score.size)
 
-        parts = list(ordered(gather, range(len(above) - 1, -1, -1), thread_count()))
+        parts = parallel_map(gather, range(len(above) - 1, -1, -1))
         if sum(part.stop - part.start for part in parts) < n:  # ties: close the ranks
             score, hits, misses = (
                 np.concatenate([values[part] for part in parts]) for values in (score, hits, misses)
@@ -168,5 +169,4 @@ def _placing(score: Floats, buckets: int) -> Callable[..., None]:
 
 
 def _all(work: Callable[[int], None], count: int) -> None:
-    for _ in ordered(work, range(count), thread_count()):
-        pass
+    parallel_map(work, range(count))

@@ -277,8 +277,8 @@ def _unknown(model: Any, n_classes: int) -> str:
         )
     if not isinstance(loss, Margin):
         return (
-            f"{name} does not say in loss_ which convex loss of the margin it minimised, so that "
-            "nothing is said of its excess error but that it is at most its error."
+            f"Nothing is said of the excess error of {name} but that it is at most its error: a "
+            "sharper bound takes a model fitted with a convex loss of the margin, named in loss_."
         )
     if not loss.is_calibrated():
         return (

@@ -35,12 +35,23 @@ Fits
 Rows without a target
     elbow(counts, scatter, *, bound=None, reference=None, chosen=None)
     restarts(values, *, bound=None), silhouettes(values, codes, *, labels=None)
-    scree(variances), embedding(points, codes=None, *, labels=None, names=...)
     lloyd_iterations(points, centers, cells=None, *, steps=None, codes=None)   lists, one a step
     cluster_classes(codes, classes), choice_of_k(found)          found: of fenchel.choose_k
     dendrogram(divided, inertia, mass=None, *, cut=None)         of the tree of BisectingKMeans
     mixture_ellipses(points, weights, means, covariances, *, responsibilities=None)
     density_cells(centers, cells, density=None, *, history=None)   of fenchel.quantize_density
+Maps
+    scree(variances), map_quality(dimensions, *, trustworthiness=None, continuity=None,
+        residual_variance=None, chosen=None)
+    biplot(points, variables, codes=None, *, shares=None, column_names=None)
+    correlation_circle(correlations, names=None, *, shares=None)
+    embedding(points, codes=None, *, values=None, labels=None, names=..., row_names=None)
+    embedding_3d(points, codes=None, *, values=None, turn=30, tilt=20)      two sliders turn it
+    neighbour_graph(points, graph, codes=None, *, values=None)      in two or three dimensions
+Kernels
+    bandwidth_curves(x, y, curves, *, errors=None, truth=None)      bandwidth -> function or values
+    svm_street(decision, points, codes, support, dual_coef)
+    gram_matrix(K, codes=None, *, labels=None)
 Folds and models
     validation_curve(result, *, simplest=None), learning_curve(result)
     fold_scores(scores, *, mean=None), comparison(scores, *, baseline=None)   name -> Estimate
@@ -64,12 +75,14 @@ with as few digits as tell the rows apart; the given one is among them); between
 of the higher. A slider should step through `operating_points(curve, threshold).threshold`. Points
 under the pointer carry their threshold as `item.datum.t`. net_benefit takes probabilities, and its
 threshold is one of them.
+
+The box that turns. Charts of three dimensions have the Vega signals `turn` and `tilt`, in degrees,
+each with a slider, and sin_turn, cos_turn, sin_tilt and cos_tilt that follow them.
 """
 
 from fenchel.show.boundary import boundary_lines, decision_boundary
 from fenchel.show.class_bins import class_histograms
 from fenchel.show.clusters import elbow, restarts, silhouettes
-from fenchel.show.components import embedding, scree
 from fenchel.show.descent import eigen_errors, level_lines
 from fenchel.show.det_plane import det
 from fenchel.show.ellipses import class_ellipses
@@ -85,6 +98,16 @@ from fenchel.show.groups.mixture_ellipses import mixture_ellipses
 from fenchel.show.heatmap import correlation_heatmap
 from fenchel.show.histograms import column_histograms, score_histogram
 from fenchel.show.importance import importance
+from fenchel.show.kernels.bandwidth_curves import bandwidth_curves
+from fenchel.show.kernels.gram_matrix import gram_matrix
+from fenchel.show.kernels.svm_street import svm_street
+from fenchel.show.maps.biplot import biplot
+from fenchel.show.maps.correlation_circle import correlation_circle
+from fenchel.show.maps.embedding import embedding
+from fenchel.show.maps.embedding_3d import embedding_3d
+from fenchel.show.maps.map_quality import map_quality
+from fenchel.show.maps.neighbour_graph import neighbour_graph
+from fenchel.show.maps.scree import scree
 from fenchel.show.margins import surrogates
 from fenchel.show.operating import OperatingPoints, operating_points, threshold_slider
 from fenchel.show.regularisation import regularisation_path
@@ -101,6 +124,8 @@ from fenchel.show.weights import coefficients
 
 __all__ = [
     "OperatingPoints",
+    "bandwidth_curves",
+    "biplot",
     "boundary_lines",
     "calibration",
     "choice_of_k",
@@ -112,6 +137,7 @@ __all__ = [
     "comparison",
     "confusion",
     "convergence",
+    "correlation_circle",
     "correlation_heatmap",
     "decision_boundary",
     "dendrogram",
@@ -121,9 +147,11 @@ __all__ = [
     "eigen_errors",
     "elbow",
     "embedding",
+    "embedding_3d",
     "enable_theme",
     "fold_scores",
     "gains",
+    "gram_matrix",
     "importance",
     "learning_curve",
     "leave_one_out_curve",
@@ -131,8 +159,10 @@ __all__ = [
     "leverage",
     "lift",
     "lloyd_iterations",
+    "map_quality",
     "mixture_ellipses",
     "local_average",
+    "neighbour_graph",
     "net_benefit",
     "objective",
     "operating_points",
@@ -147,6 +177,7 @@ __all__ = [
     "scree",
     "silhouettes",
     "surrogates",
+    "svm_street",
     "theme",
     "thin",
     "threshold_slider",

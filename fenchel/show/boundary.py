@@ -84,28 +84,40 @@ def decision_boundary(
     >>> chart = decision_boundary(None, None, model.predict, Z, y)
     >>> chart.to_dict()["title"]["text"]
     '2.0 % of the rows lie in a region of another class'
+
+    A boundary that is no line, of a machine with a Gaussian kernel (figure 16.18):
+
+    >>> from sklearn.datasets import make_moons
+    >>> from fenchel import SVC
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> machine = SVC(gamma=1.0).fit(X, y)
+    >>> chart = decision_boundary(None, None, machine.predict, X, y, names=("x", "y"))
+    >>> chart.to_dict()["title"]["text"]
+    '5.0 % of the rows lie in a region of another class'
     """
     rule: Rule | None = predicted if callable(predicted) else None
-    rows, true = _rows(points, codes)
-    x, y = _places(rows, across, up)
+    rows, true = checked_rows(points, codes)
+    x, y = grid_places(rows, across, up)
     said = np.asarray(predicted if rule is None else _asked(rule, x, y))
     if across is None and up is None and (said[:, 1:] != said[:, :-1]).sum() > RAGGED:
         x, y = x[::2], y[::2]
         said = said[::2, ::2]
     if said.shape != (len(y), len(x)):
         raise ValueError("predicted must have shape (up, across)")
-    both, called = _named(np.concatenate([said.ravel(), true]), labels)
+    both, called = named_classes(np.concatenate([said.ravel(), true]), labels)
     said, group = both[: said.size].reshape(said.shape), both[said.size :]
-    ends = _ends(x), _ends(y)
+    ends = outer_edges(x), outer_edges(y)
     sides = side("across", plain(names[0]), ends[0]), side("up", plain(names[1]), ends[1])
     shade = _asked(sure, x, y) if callable(sure) else sure
     shade = None if shade is None else np.asarray(shade, dtype=np.float64)
     heading, lines = f"Decision boundary in {plain(names[0])} and {plain(names[1])}", []
     cuts = np.tile(np.arange(1.0, len(x)), (len(y), 1))
     if rule is not None:
-        cuts = _cuts(rule, said, x, y)
-        drawn = _drawn(rule, ends, len(x), len(y))
-        lines = [drawn.mark_line(style="ink", strokeWidth=1.1, clip=True).encode(**_path(sides))]
+        cuts = changes_along(rule, said, x, y)
+        drawn = lines_between(rule, ends, len(x), len(y))
+        lines = [
+            drawn.mark_line(style="ink", strokeWidth=1.1, clip=True).encode(**line_encoding(sides))
+        ]
         heading = (
             f"{percent(_error(rule, rows, true))} of the rows lie in a region of another class"
         )
@@ -173,19 +185,19 @@ def boundary_lines(
     """
     if not 1 <= len(rules) <= RULES:
         raise ValueError(f"rules must be one to {RULES} functions by name, got {len(rules)}")
-    rows, true = _rows(points, codes)
-    x, y = _places(rows, across, up)
-    group, called = _named(true, labels)
-    ends = _ends(x), _ends(y)
+    rows, true = checked_rows(points, codes)
+    x, y = grid_places(rows, across, up)
+    group, called = named_classes(true, labels)
+    ends = outer_edges(x), outer_edges(y)
     sides = side("across", plain(names[0]), ends[0]), side("up", plain(names[1]), ends[1])
     titles = distinct(rules)
     taken = set(colours(len(called))[: MOST + 1])
     inks = [ink for ink in CATEGORIES[::-1] if ink not in taken][:RULES]
     inks += [GREY] * (len(rules) - len(inks))
     lines = [
-        _drawn(rule, ends, len(x), len(y))
+        lines_between(rule, ends, len(x), len(y))
         .mark_line(color=ink, strokeWidth=2.0, strokeDash=dash, clip=True)
-        .encode(**_path(sides))
+        .encode(**line_encoding(sides))
         for rule, ink, dash in zip(rules.values(), inks, DASHES, strict=False)
     ]
     errors = [
@@ -222,14 +234,14 @@ def _legend(titles: list[str], inks: list[str]) -> Any:
     )
 
 
-def _named(classes: Any, labels: Sequence[Any] | None) -> tuple[Any, list[str]]:
+def named_classes(classes: Any, labels: Sequence[Any] | None) -> tuple[Any, list[str]]:
     """Codes 0 … K-1 of classes, and their names: codes are names themselves."""
     codes, called = groups_of(classes, labels, "codes")
     is_coded = labels is None and np.array_equal(classes, codes)
     return codes, distinct(range(len(called))) if is_coded else called
 
 
-def _rows(points: Any, codes: Any) -> tuple[Floats, Any]:
+def checked_rows(points: Any, codes: Any) -> tuple[Floats, Any]:
     """Rows (n, 2) and their classes."""
     rows, true = np.asarray(points, dtype=np.float64), column(codes, "codes")
     if rows.shape != (len(true), 2) or not len(true):
@@ -239,7 +251,7 @@ def _rows(points: Any, codes: Any) -> tuple[Floats, Any]:
     return rows, true
 
 
-def _places(rows: Floats, *given: Any) -> Iterator[Floats]:
+def grid_places(rows: Floats, *given: Any) -> Iterator[Floats]:
     """The places of a grid, as given, or over the range of the rows."""
     for k, ends in enumerate(given):
         if ends is None:
@@ -259,7 +271,7 @@ def _error(rule: Rule, rows: Floats, true: Any) -> float:
     return float((classes_at(rule, rows) != true).mean())
 
 
-def _cuts(rule: Rule, said: Any, x: Floats, y: Floats) -> Floats:
+def changes_along(rule: Rule, said: Any, x: Floats, y: Floats) -> Floats:
     """Where each line of cells passes from the i-th to the next, in cells: at their common edge, or
     where the class changes between their middles."""
     cuts = np.tile(np.arange(1.0, len(x)), (len(y), 1))
@@ -270,13 +282,15 @@ def _cuts(rule: Rule, said: Any, x: Floats, y: Floats) -> Floats:
     return cuts
 
 
-def _drawn(rule: Rule, ends: tuple[Ends, Ends], wide: int, tall: int) -> Any:
+def lines_between(
+    rule: Rule, ends: tuple[Ends, Ends], wide: int, tall: int, most: int = VERTICES
+) -> Any:
     """The lines between a rule's classes as a chart without marks."""
     nodes = [np.linspace(*ends[k], count + 1) for k, count in enumerate((wide, tall))]
     found = boundaries(rule, *nodes)
     pixel = np.array([end[1] - end[0] for end in ends]) / 400.0
     kept = [line[thin(line[:, 0], line[:, 1], pixel=tuple(pixel))] for line in found]
-    while sum(map(len, kept)) > VERTICES:  # coarser, without lines of less than two pixels
+    while sum(map(len, kept)) > most:  # coarser, without lines of less than two pixels
         pixel = 2.0 * pixel
         kept = [line for line in kept if (np.ptp(line, axis=0) > 2.0 * pixel).any()]
         kept = [line[thin(line[:, 0], line[:, 1], pixel=tuple(pixel))] for line in kept]
@@ -291,7 +305,8 @@ def _drawn(rule: Rule, ends: tuple[Ends, Ends], wide: int, tall: int) -> Any:
     return alt.Chart(data)
 
 
-def _path(sides: tuple[Any, Any]) -> dict[str, Any]:
+def line_encoding(sides: tuple[Any, Any]) -> dict[str, Any]:
+    """The encoding of `lines_between`."""
     return {
         "x": alt.X("x:Q", **sides[0]),
         "y": alt.Y("y:Q", **sides[1]),
@@ -300,7 +315,7 @@ def _path(sides: tuple[Any, Any]) -> dict[str, Any]:
     }
 
 
-def _ends(side: Floats) -> Ends:
+def outer_edges(side: Floats) -> Ends:
     """The outer edges of the cells around evenly spaced places."""
     half = 0.5 * float(side[1] - side[0]) if len(side) > 1 else 0.5
     return float(side[0]) - half, float(side[-1]) + half

@@ -47,6 +47,13 @@ def place(index: str, ends: Ends, cells: int) -> str:
     return f"{ends[0]!r} + {index} * {(ends[1] - ends[0]) / cells:.10g}"
 
 
+def cell_numbers(rows: Floats, ends: tuple[Ends, Ends], cells: int) -> NDArray[np.intp]:
+    """The cell i · cells + j of each row in a grid over the plane."""
+    low, high = np.array(ends).T
+    at = np.clip(((rows - low) / (high - low) * cells).astype(np.intp), 0, cells - 1)
+    return np.asarray(at[:, 0] * cells + at[:, 1])
+
+
 def counted(
     rows: Floats,
     codes: Any,

@@ -68,6 +68,12 @@ def across(width: Width) -> float:
     return 480.0 if width == "container" else float(width)
 
 
+def pixels(width: Width) -> str:
+    """The expression of a width: a number, for charts that stand side by side have no signal of it,
+    or the signal of a chart that fills its container."""
+    return "width" if width == "container" else str(width)
+
+
 def shares(title: str, **axis: Any) -> Side:
     """Title, scale and axis of a share between 0 and 1."""
     return {

@@ -11,9 +11,7 @@ Q(w, b) ≥ Σₖ Σᵢ sᵢθₖᵢyᵢ - Σₖ [⟨pₖ, wₖ⟩ + eₖbₖ]
 pₖ = Σᵢ sᵢθₖᵢxᵢ - ηₖ - μₖ + μₖ₋₁,  eₖ = Σᵢ sᵢθₖᵢ - λₖ + λₖ₋₁,  λ₀ = λ_K = μ₀ = μ_K = 0
 
 since ρₖ(r) ≥ θr, α|w|₁ ≥ ηw, and λₖ times the constraint's left side at a point of the box is not
-negative. The program seeks p = e = 0. What rounding leaves is charged: from the fitted point the
-optimum is no farther than Σᵢ sᵢ|x̃ᵢ·(Δwₖ, Δbₖ)| ≤ Σᵢ sᵢ|rₖᵢ| + Q/min(qₖ, 1 - qₖ), x̃ = (x, 1), and
-|⟨(p, e), (Δw, Δb)⟩| ≤ maxᵢ|x̃ᵢ·v| times that where Σᵢ sᵢx̃ᵢx̃ᵢ' v = (p, e).
+negative. The program seeks p = e = 0; what rounding leaves is charged (`solve.crossing_proof`).
 
 Reference: Bondell, Reich, Wang, Noncrossing quantile regression curve estimation, Biometrika 97
 (2010).
@@ -29,10 +27,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.hessian import Root
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
 from fenchel.solve.barrier import Copies
+from fenchel.solve.crossing_proof import CrossingProof, Dual, Found
 from fenchel.solve.crossing_rows import Table, apart_at_the_rows
 
 Floats = NDArray[np.float64]
@@ -42,11 +42,23 @@ SIMPLEX = 20_000  # entries of the program up to which the simplex method is as 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossing:
-    """w (d, K), b (K,) and their certificate on Q."""
+    """w (d, K), b (K,) and what proves them: bound, of Q in the units of the proof."""
 
     w: Floats
     b: Floats
-    certificate: Certificate
+    proof: CrossingProof
+    bound: Found
+    floor: float
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.certified_at(self.w, self.b)
+
+    def certified_at(self, w: Floats, b: Floats) -> Certificate:
+        """The certificate of a point, its constraints left aside."""
+        value, unit = self.proof.value(*self.proof.inward(w, b)), self.proof.unit
+        found = certified(value, self.bound.bound, self.floor / unit).scaled(unit)
+        return found if self.bound.whole else replace(found, kind="estimate")
 
 
 # Worker threads of BLAS go on spinning after a product, in the way of the small ones between.
@@ -66,7 +78,7 @@ def noncrossing(
     if not (np.diff(q) > 0.0).all():
         raise ValueError(f"quantiles must increase strictly, got {q.tolist()}")
     table = Table.of(blocks, intercept)
-    program = Program(table, q, float(alpha))
+    program, exact = Program(table, q, float(alpha)), CrossingProof.of(blocks, q, alpha, intercept)
     size = len(table.y) * len(q) * (blocks.n_cols + 1)
     methods = ["simplex"] if size <= SIMPLEX else ["barrier", "simplex"]
     best: Crossing | None = None
@@ -77,9 +89,10 @@ def noncrossing(
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
         w, b = apart_at_the_rows(blocks, w, b, intercept)
-        proof = program.certify(*table.inward(w, b), dual).scaled(table.unit)
-        if best is None or proof.relative_gap < best.certificate.relative_gap:
-            best = Crossing(w, b, proof)
+        w, b = exact.lifted(w, b, blocks.dtype)
+        found = Crossing(w, b, exact, program.prove(exact, w, b, dual), program.floor)
+        if best is None or _rank(found.certificate) < _rank(best.certificate):
+            best = found
     assert best is not None
     certificate = best.certificate
     if not certificate.closed(tol):
@@ -90,13 +103,9 @@ def noncrossing(
     return best
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dual:
-    """θ (n, K), λ (K - 1) and ν (d, K - 1)."""
-
-    theta: Floats
-    lam: Floats
-    nu: Floats
+def _rank(certificate: Certificate) -> tuple[bool, float]:
+    """Proved before estimated, then by the gap."""
+    return certificate.kind == "estimate", certificate.relative_gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,33 +200,29 @@ class Program:
         x = found.x
         return x[: n * K].reshape(K, n).T, x[n * K :], np.asarray(found.eqlin.marginals)
 
-    def value(self, w: Floats, b: Floats) -> float:
-        """Q, its constraints left aside."""
-        r = self.table.y[:, None] - (self.table.X @ w + b)
-        loss = np.maximum(self.q * r, (self.q - 1.0) * r)
-        return float(self.table.s @ loss.sum(axis=1) + self.price @ np.abs(w).sum(axis=1))
+    def prove(self, proof: CrossingProof, w: Floats, b: Floats, dual: Dual) -> Found:
+        """The bound by multipliers made feasible, then corrected towards p = 0, from a point in the
+        units of the rows as they came."""
+        inside, dual = proof.inward(w, b), proof.feasible(dual)
+        value = proof.value(*inside)
+        best = proof.found(*inside, dual)
+        for _ in range(5):
+            if value.top - best.bound <= 1e-12 * value.value:
+                break
+            better = replace(dual, theta=self._corrected(dual.theta, self._left(dual)))
+            dual = proof.feasible(better)
+            found = proof.found(*inside, dual)
+            if not (found.whole, found.bound) > (best.whole, best.bound):
+                break
+            best = found
+        return best
 
-    def certify(self, w: Floats, b: Floats, dual: Dual) -> Certificate:
-        """The gap of a feasible point: multipliers made feasible, then corrected towards p = 0."""
-        t, q = self.table, self.q
-        lam = np.maximum(dual.lam, 0.0)
-        dual = Dual(np.clip(dual.theta, q - 1.0, q), lam, np.clip(dual.nu, 0.0, lam))
-        value = self.value(w, b)
-        scores = t.X @ w + b
-        r = t.y[:, None] - scores
-        rounding = 8.0 * EPS * float((t.s @ np.abs(scores)).sum())
-        bound = 0.0
-        for _ in range(6):
-            left = self._left(dual)
-            better = self._bound(w, b, dual, r, left, value) - rounding
-            if not better > bound:
-                break
-            bound = better
-            if value - bound <= 1e-12 * value:
-                break
-            dual = replace(dual, theta=self._corrected(dual.theta, left))
-        floor = EPS**0.5 * len(q) * float(t.s @ np.abs(t.y)) + EPS * abs(t.middle / t.unit)
-        return Certificate(value, bound, "duality", floor=floor)
+    @property
+    def floor(self) -> float:
+        """The smallest Q that tells a fit from an exact one."""
+        t = self.table
+        size = EPS**0.5 * len(self.q) * float(t.s @ np.abs(t.y))
+        return size * t.unit + EPS * abs(t.middle)
 
     def _mu(self, dual: Dual) -> Floats:
         t = self.table
@@ -240,29 +245,6 @@ class Program:
         price = self.price[:, None]
         p = pull - np.clip(pull, -price, price)
         return np.concatenate([p, e[None, :]]) if self.table.intercept else p
-
-    def _bound(
-        self, w: Floats, b: Floats, dual: Dual, r: Floats, left: Floats, value: float
-    ) -> float:
-        """Σ sθy - ⟨(p, e), (w, b)⟩ less what the last term may be at the optimum.
-
-        Σ sθr + Σ ηw - Σₖ [μₖ·(wₖ₊₁ - wₖ) + λₖ(bₖ₊₁ - bₖ)] is the same and needs no large scores.
-        What of (p, e) is no combination of rows meets |Δwⱼ| ≤ |wⱼ| + Q/aⱼ, or ten times the
-        largest coefficient where α = 0 holds none of them.
-        """
-        t, d = self.table, len(w)
-        pull, _ = self._pull(dual)
-        eta = np.clip(pull, -self.price[:, None], self.price[:, None])
-        total = float(t.s @ (dual.theta * r).sum(axis=1) + np.sum(eta * w))
-        total -= float(np.sum(self._mu(dual) * np.diff(w, axis=1)) + dual.lam @ np.diff(b))
-        v = np.stack([t.gram.solve(g) for g in left.T], axis=1)
-        near = t.s @ np.abs(r) + value / np.minimum(self.q, 1.0 - self.q)
-        total -= 2.0 * float(np.abs(t.scores(v)).max(axis=0) @ near)
-        rest = np.abs(left - t.pulled(t.s[:, None] * t.scores(v)))
-        reach = 10.0 * (np.abs(w).max(initial=0.0) + np.abs(b).max() + 1.0) + 0.0 * rest
-        if self.alpha > 0.0:
-            reach[:d] = np.abs(w) + value / self.price[:, None]
-        return total - float(np.sum(rest * reach))
 
     def _corrected(self, theta: Floats, left: Floats) -> Floats:
         """θ - m x̃·v with Σ s m x̃x̃' v = (p, e), m large for a θ far from the ends of its range."""

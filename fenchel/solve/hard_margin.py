@@ -7,6 +7,15 @@ Any plane gives M from below and any λ from above: what is returned holds whate
 Rows enter a small problem as passes over the table find that its plane violates them, so only
 those rows are ever gathered.
 
+Rounding, in units in which every |xᵢ| and |w| is at most one (U = 2⁻⁵³, powers of two round
+nothing):
+
+low     a score errs by γ(d)|x||w|, w by d/2 + 3 units of its length: 2(d + 8)U is taken off
+high    each column of Σ λᵢyᵢxᵢ errs by γ(k) Σ λᵢ|xᵢⱼ| over k rows, which as a vector is at most
+        γ(k); Σ λ and Σ λᵢyᵢ miss one and zero by k U, and a plane with a positive margin has
+        |b| ≤ 1: (8k + 32)U is added
+columns of other units   the length of w times those units errs by d/2 + 3 units of itself
+
 Reference: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23; Wolfe, Finding the
 nearest point in a polytope, Math. Program. 11 (1976).
 """
@@ -28,6 +37,7 @@ from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
 from fenchel.data.design import Point
 from fenchel.data.products import forward
 from fenchel.solve.nearest import across, nearest_point, normal, robust, sides_of
+from fenchel.solve.row_radius import longest_row, unit_of
 
 Floats = NDArray[np.float64]
 WORK = 1e10  # multiplications in all, beyond which the interval is left as wide as it is
@@ -73,13 +83,6 @@ class HardMargin:
         return False if self.high <= _floor(len(self.combination.rows)) * self.radius else None
 
 
-class Largest(float):
-    """A number whose sum with another is the larger of the two."""
-
-    def __add__(self, other: float) -> Largest:
-        return Largest(max(self, other))
-
-
 @dataclass(frozen=True)
 class Tops:
     """The largest |x| of each column."""
@@ -91,7 +94,7 @@ class Tops:
 
     @property
     def units(self) -> Floats:
-        return np.array([_unit(float(size)) for size in self.sizes])
+        return np.array([unit_of(float(size)) for size in self.sizes])
 
 
 @dataclass(frozen=True)
@@ -160,32 +163,6 @@ def hard_margin(
         return _in_units(found, other, c)
 
 
-def radius(blocks: Blocks) -> float:
-    """R = max |xᵢ| over the rows that have weight; no square overflows."""
-    return float(blocks.reduce(_radius))
-
-
-def _radius(block: Block) -> Largest:
-    X = block.X
-    if block.weight is not None:
-        X = X[host(block.weight) > 0.0]
-    if X.shape[0] == 0:
-        return Largest(0.0)
-    if is_sparse(X):
-        top = float(np.abs(X.data).max(initial=0.0))
-        unit = _unit(top)
-        scaled = X.data.astype(np.float64) * unit
-        owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        squares = np.bincount(owner, scaled * scaled, minlength=X.shape[0])
-    else:
-        X = host(X)
-        unit = _unit(max(float(X.max()), -float(X.min())))
-        X = X if 1e-100 < unit < 1e100 else X * unit
-        squares = np.einsum("ij,ij->i", X, X)
-        unit = 1.0 if 1e-100 < unit < 1e100 else unit
-    return Largest(math.sqrt(float(squares.max())) / unit)
-
-
 def _tops(block: Block) -> Tops:
     X = abs(double(block.X))
     if is_sparse(X):
@@ -211,15 +188,10 @@ def _in_units(found: HardMargin, other: HardMargin, c: Floats) -> HardMargin:
     if other.separable and other.plane is not None:
         w, b = other.plane[0] * c, other.plane[1]  # the same scores, digit by digit
         length = float(np.linalg.norm(w / (top := float(np.abs(w).max())))) * top
-        low = min(other.low / length, found.high)
+        low = min(other.low / length * (1.0 - (len(w) + 8.0) * EPS), found.high)
         return replace(found, low=low, plane=(w / length, b / length), passes=passes)
     exact = other.combination.exact
     return replace(found, combination=replace(found.combination, exact=exact), passes=passes)
-
-
-def _unit(size: float) -> float:
-    """The power of two that brings size near one; multiplying by it rounds nothing."""
-    return 1.0 if size == 0.0 else 2.0 ** -max(-1000, min(1000, math.frexp(size)[1]))
 
 
 def _floor(rows: int) -> float:
@@ -238,7 +210,7 @@ class _Search:
         self.keep = int(np.clip(blocks.n_cols, 16, 256 if blocks.n_cols <= 4096 else 64))
         size, up, n_up, down, n_down = blocks.reduce(_centres)
         self.radius = float(size)
-        self.unit = _unit(self.radius)
+        self.unit = unit_of(self.radius)
         if not n_up or not n_down:
             raise ValueError("a margin needs rows of both classes, but one has no row with weight")
         self.direction = up * (self.unit / n_up) - down * (self.unit / n_down)
@@ -275,7 +247,9 @@ class _Search:
         high, unit = self.best.residual / self.unit if self.radius else 0.0, self.unit
         best = Combination(self.best.rows, self.best.coefficients, high, self.best.exact)
         plane = None if self.plane is None else (self.plane[0], self.plane[1] / unit)
-        return HardMargin(self.low / unit, high, plane, best, self.radius, passes)
+        # Where no direction was found any one has a margin of -R at least.
+        low = max(self.low / unit, -self.radius * (1.0 + 8.0 * EPS * (self.blocks.n_cols + 8.0)))
+        return HardMargin(low, high, plane, best, self.radius, passes)
 
     def _look(self, w: Floats) -> bool:
         """One pass: the margin of the plane along w, and the rows nearest to it and beyond;
@@ -364,7 +338,7 @@ class _Search:
 def _centres(block: Block) -> Totals:
     X, y = double(block.X), host(block.y)
     s = np.ones(len(y)) if block.weight is None else host(block.weight) > 0.0
-    parts: list[Any] = [_radius(block)]
+    parts: list[Any] = [longest_row(block)]
     for sign in (1.0, -1.0):
         here = np.asarray((y == sign) * s, dtype=np.float64)
         parts += [host(X.T @ like(here, X)), float(here.sum())]

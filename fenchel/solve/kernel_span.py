@@ -21,7 +21,8 @@ from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array
 from fenchel.data.design import Point
-from fenchel.data.kernel_design import KernelCoordinates, KernelExpansion
+from fenchel.data.kernel_coordinates import KernelCoordinates
+from fenchel.data.kernel_design import KernelExpansion
 from fenchel.solve.needs import KernelRows, Need, PositiveL2, RowLosses, SingleTarget
 from fenchel.solve.solver import Solver, State
 

@@ -62,15 +62,18 @@ def is_wide(blocks: Blocks) -> bool:
     Refuses what has no room, before anything is made.
     """
     wide = blocks.local and blocks.n_rows <= blocks.n_cols
-    size = blocks.n_rows if wide else blocks.n_cols
+    check_room(blocks.n_rows if wide else blocks.n_cols, "give cv= a number of folds")
+    return wide
+
+
+def check_room(size: int, remedy: str) -> None:
+    """MemoryError where a decomposition of so many numbers has none."""
     need, have = 5 * 8 * size**2, free_memory()
     if need > have:
         raise MemoryError(
             f"leaving one out needs a decomposition of {size} x {size} numbers, "
-            f"{need / 2**30:.1f} GiB, and {have / 2**30:.1f} GiB are free: give cv= a number of "
-            "folds"
+            f"{need / 2**30:.1f} GiB, and {have / 2**30:.1f} GiB are free: {remedy}"
         )
-    return wide
 
 
 def _enough(values: Floats, alphas: Floats, mode: Mode) -> bool:
@@ -211,6 +214,24 @@ class Wide(LeftOut):
         image = vectors.T @ (root[:, None] * (y - mean[d:]))
         values = np.maximum(values, 0.0)
         return cls(alphas, values, vectors, image, root, mean[:d], mean[d:])
+
+    @classmethod
+    def of_gram(cls, K: Floats, y: Floats, s: Floats, alphas: Floats) -> Wide:
+        """The same of a kernel's functions, without an intercept: K in the place of X̃X̃', targets
+        (n, T), weights s > 0."""
+        root = np.sqrt(s)
+        values, vectors = linalg.eigh(
+            root[:, None] * K * root, driver="evd", overwrite_a=True, check_finite=False
+        )
+        nothing = np.zeros(y.shape[1])
+        image = vectors.T @ (root[:, None] * y)
+        values = np.maximum(values, 0.0)
+        return cls(alphas, values, vectors, image, root, nothing[:0], nothing)
+
+    def coefficients(self) -> Floats:
+        """c = S^½G⁻¹S^½ỹ of every target and penalty, (n, T, A)."""
+        parts = [self.root[:, None, None] * c for _, c in self._scaled()]
+        return np.concatenate(parts, axis=1)
 
     def squares(self, blocks: Blocks) -> Floats:
         parts = [np.sum(e**2, axis=0) for e, _ in self._scaled()]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +14,7 @@ from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design import MatrixDesign, Point
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def ridge(problem: Problem) -> float:
@@ -41,27 +46,54 @@ def is_double(problem: Problem) -> bool:
     return not isinstance(design, MatrixDesign) or design.blocks.dtype == np.float64
 
 
-def descend(
-    problem: Problem, point: Point, seen: Evaluation, p: Floats, exact: bool
-) -> tuple[Point, Evaluation] | None:
-    """The first of the steps 1, ½, ¼ … along -p that lowers the objective enough; None if none.
+@dataclass(frozen=True, slots=True)
+class Trial(Generic[T]):
+    """What lies t along a line: the value, its slope there, made when it is asked for, and what
+    else the caller knows of the place."""
 
-    Where the value has no digits left to compare, the slope along p must shrink instead.
+    value: float
+    slope: Callable[[], float]
+    place: T
+
+
+def backtrack(
+    value: float, slope: float, noise: float, look: Callable[[float], Trial[T]]
+) -> Trial[T] | None:
+    """The first of the steps 1, ½, ¼ … that lowers the value enough; None if none.
+
+    slope: by how much the value falls at first; noise: the value's own rounding. Where that hides
+    what is gained, the slope must shrink instead.
     """
-    v = pack(problem, point)
-    slope = float(np.vdot(gradient(problem, point, seen), p))
-    noise = (1e-14 if exact else 1e-7) * abs(seen.value)
     t = 1.0
     for _ in range(25):
-        there = unpack(problem, v - t * p)
-        found = problem.evaluate(there, exact=exact)
-        if found.value <= seen.value - 1e-4 * t * slope:
-            return there, found
-        if found.value <= seen.value + noise:
-            after = abs(float(np.vdot(gradient(problem, there, found), p)))
-            if after <= 0.9 * slope:
-                return there, found
+        there = look(t)
+        if there.value <= value - 1e-4 * t * slope:
+            return there
+        if there.value <= value + noise:
+            if abs(there.slope()) <= 0.9 * slope:
+                return there
             if t * slope <= noise:
                 return None
         t *= 0.5
     return None
+
+
+def descend(
+    problem: Problem, point: Point, seen: Evaluation, p: Floats, exact: bool
+) -> tuple[Point, Evaluation] | None:
+    """The first of the steps 1, ½, ¼ … along -p that lowers the objective enough; None if none."""
+    v = pack(problem, point)
+
+    def look(t: float) -> Trial[tuple[Point, Evaluation]]:
+        there = unpack(problem, v - t * p)
+        found = problem.evaluate(there, exact=exact)
+
+        def slope() -> float:
+            return float(np.vdot(gradient(problem, there, found), p))
+
+        return Trial(found.value, slope, (there, found))
+
+    slope = float(np.vdot(gradient(problem, point, seen), p))
+    noise = (1e-14 if exact else 1e-7) * abs(seen.value)
+    found = backtrack(seen.value, slope, noise, look)
+    return None if found is None else found.place

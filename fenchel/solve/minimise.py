@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.proof import SMALL
 from fenchel.convex.objective import Objective, P
 from fenchel.data.blocks import one_blas_thread
 from fenchel.solve.centring import centred_solver
 from fenchel.solve.select import refusal, select
 from fenchel.solve.solver import Solver, State
 
-SMALL = 2**16  # entries: a pass over so many takes a third of a millisecond, measured
 FINE = 1e-15  # relative gap below which further steps find rounding alone
 ROUNDING = 1e-12  # relative gap that rounding may leave of a proof in float64, n < 10⁴ rows
 STOPPED = "stopped by the callback"

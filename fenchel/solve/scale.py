@@ -10,19 +10,21 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.float_sums import certified
+from fenchel.convex.certification.scale_proof import ScaleProof
 from fenchel.convex.hessian import Root
 from fenchel.convex.scale import At, Bend, Layers, ScaledHuber, Seen
-from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
+from fenchel.data.arrays import double, host
+from fenchel.data.blocks import Blocks, one_blas_thread
 from fenchel.data.design import MatrixDesign
-from fenchel.data.products import adjoint, forward
+from fenchel.data.products import forward
 from fenchel.solve.scale_limit import limit
+from fenchel.solve.scale_products import HessianProducts
 from fenchel.solve.scale_rows import FEW, Units, best_scale, median, target_of
 
 Floats = NDArray[np.float64]
@@ -33,10 +35,17 @@ LEAST = 2e-15  # of the first scale: a scale below it is rounding
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaleFit:
     """A point in the units of the table, its certificate on Σ s(σ + σH(r/σ)) + α|w|², and whether
-    the scale went to zero."""
+    the scale went to zero.
+
+    problem, exponent: the problem on the rows as they came, with y over 2^exponent; least: what no
+    point of it goes below.
+    """
 
     at: At
     certificate: Certificate
+    problem: ScaledHuber
+    exponent: int
+    least: float
     history: tuple[Certificate, ...]
     converged: bool
     vanished: bool
@@ -44,6 +53,21 @@ class ScaleFit:
     @property
     def steps(self) -> int:
         return self.certificate.steps
+
+    def certified_at(self, at: At) -> Certificate:
+        """The certificate of another point; the least positive number stands for σ = 0, where the
+        objective is the limit."""
+        w, b, sigma = (np.ldexp(v, -self.exponent) for v in (at.w, at.b, at.sigma))
+        inner = At(w, float(b), max(float(sigma), 5e-324))
+        value = self.problem.value_at(inner)
+        if not at.sigma > 0.0:
+            value = replace(value, value=max(value.value - inner.sigma, 0.0))
+        kind = self.certificate.kind if self.certificate.kind == "estimate" else "duality"
+        found = certified(value, self.least, self.problem.floor())
+        return replace(
+            _scaled(found, _factor(self.problem, self.exponent)),
+            kind=kind, steps=self.certificate.steps, seconds=self.certificate.seconds,
+        )  # fmt: skip
 
 
 def huber(
@@ -69,20 +93,56 @@ def huber(
     with one_blas_thread():
         if start is None and units.constant is not None:
             at, certificate = _plane(problem, units.constant)
-            path, converged, vanished = [certificate], True, True
+            path, converged, vanished, least = [certificate], True, True, 0.0
         else:
             inside = None if start is None else units.inward(start)
-            at, path, converged, vanished = _Newton(problem, tol).run(inside, max_steps)
-    factor = math.ldexp(total, units.exponent)
+            at, path, proof, vanished = _Newton(problem, tol).run(inside, max_steps)
+            if units.has_moved_rows:
+                proof, path = _of_given_rows(units, problem, at, proof, path, tol)
+            least, converged = proof.bound, path[-1].closed(tol)
     path[-1] = replace(path[-1], seconds=time.perf_counter() - begun)
-    history = tuple(c.scaled(factor) if factor < math.inf else c for c in path)
+    factor = _factor(problem, units.exponent)
+    history = tuple(_scaled(c, factor) for c in path)
     if not converged:
         final = history[-1]
         warn_outside(
             f"relative duality gap {final.relative_gap:.2g} after {final.steps} steps, asked "
             f"tol={tol:.2g}. Raise max_iter, loosen tol, or scale the columns.",
         )
-    return ScaleFit(units.outward(at), history[-1], history, converged, vanished)
+    plain = replace(problem, design=MatrixDesign(units.plain))
+    return ScaleFit(
+        units.outward(at), history[-1], plain, units.exponent, least, history, converged, vanished
+    )
+
+
+def _factor(problem: ScaledHuber, exponent: int) -> float:
+    """From the mean over the weights, y over 2^exponent, to the sum."""
+    try:
+        return math.ldexp(problem.design.weight, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _scaled(certificate: Certificate, factor: float) -> Certificate:
+    """A certificate of the sum, where float64 has such numbers."""
+    return certificate.scaled(factor) if factor < math.inf else certificate
+
+
+def _of_given_rows(
+    units: Units,
+    problem: ScaledHuber,
+    at: At,
+    proof: ScaleProof,
+    path: list[Certificate],
+    tol: float,
+) -> tuple[ScaleProof, list[Certificate]]:
+    """The proof on the rows as they came, by the dual point found on moved or turned ones, whose
+    entries were rounded. What was said of those before is an estimate of these."""
+    theta = proof.plan.vector(problem, at)
+    plain = replace(problem, design=MatrixDesign(units.plain))
+    found = plain.prove_by(units.whole(at), theta, tol)
+    before = [replace(c, kind="estimate") for c in path[:-1]]
+    return found, [*before, replace(found.certificate, steps=path[-1].steps)]
 
 
 def _plane(problem: ScaledHuber, level: float) -> tuple[At, Certificate]:
@@ -129,7 +189,7 @@ class _Newton:
         self.first = At(0.0 * self.centre, middle, first if first > 0.0 else 1.0)
         self.least = LEAST * self.first.sigma
 
-    def run(self, start: At | None, steps: int) -> tuple[At, list[Certificate], bool, bool]:
+    def run(self, start: At | None, steps: int) -> tuple[At, list[Certificate], ScaleProof, bool]:
         problem, tol, tight = self.problem, self.tol, self.tight
         at = self._begin() if start is None else start
         at = at if at.sigma >= self.least else replace(at, sigma=self.least)
@@ -155,7 +215,8 @@ class _Newton:
             near = decrement <= min(tol * size, 0.1 * failed)
             if near or spare < 4 or still or sunk or step >= steps:
                 enough = goal / abs(seen.value) if seen.value else tight
-                proof = problem.certify(at, seen, model.bend, enough)
+                known = problem.prove(at, seen, model.bend, enough)
+                proof = known.certificate
                 path.append(replace(proof, steps=step))
                 failed = decrement
                 closed = proof.relative_gap <= tight and proof.gap <= max(goal, tight * proof.floor)
@@ -170,7 +231,8 @@ class _Newton:
                 guess = False
                 moved = self._descend(at, seen, g, p, guess)
             if moved is None and fresh and share >= 1.0:
-                path[-1] = replace(problem.certify(at, seen, model.bend, tol), steps=step)
+                known = problem.prove(at, seen, model.bend, tol)
+                path[-1] = replace(known.certificate, steps=step)
                 break
             before, step = decrement, step + 1
             if moved is None or moved[2] < 1.0:
@@ -191,11 +253,16 @@ class _Newton:
         if not path[-1].closed(tol) and (sunk or step < steps or step > 50):
             found = limit(problem, self.least, 0.2 * tol)
             if found is not None:  # the better point, and the better of two true bounds
-                there, proof = found
-                if proof.value < path[-1].value:
-                    at, path[-1], sunk = there, replace(path[-1], value=proof.value), True
-                path[-1] = replace(path[-1], bound=max(path[-1].bound, proof.bound))
-        return at, path, path[-1].closed(tol), sunk
+                there, other = found
+                better = known if known.bound >= other.bound and known.kind == "duality" else other
+                value = known.value
+                if other.value.value < value.value:
+                    at, value, sunk = there, other.value, True
+                    if better is known:  # θ is a formula of the point that is left
+                        better = replace(known, plan=other.plan)
+                known = replace(better, value=value)
+                path[-1] = replace(known.certificate, steps=path[-1].steps)
+        return at, path, known, sunk
 
     def _scale(self, at: At) -> float:
         X = double(self.few.X)
@@ -232,7 +299,7 @@ class _Newton:
         if at.sigma <= 1.01 * self._floor(seen) and seen.square < 1.0:  # σ can fall no further
             extra = 1e6 / at.sigma
         if not self.written:
-            return Model(_Products(self.problem, at, seen, share, extra).solve, None)
+            return Model(HessianProducts(self.problem, at, seen, share, extra).solve, None)
         problem = self.problem
         bend = problem.bend(at, self.centre, share)
         factor = bend.factor(problem, at, extra)
@@ -274,69 +341,3 @@ def _solve(factor: Root | Layers, centre: Floats, intercept: bool, g: Floats) ->
     x = factor.solve(np.append(g[:d] - centre * g[d], g[d:]))
     x[d] -= centre @ x[:d]
     return x
-
-
-class _Products:
-    """The Hessian known by its products with a vector, and conjugate gradients on them."""
-
-    def __init__(
-        self, problem: ScaledHuber, at: At, seen: Seen, share: float, extra: float
-    ) -> None:
-        self.problem, self.at, self.of = problem, at, problem.rows(at, share)
-        self.held: dict[int, Any] = {}
-        self.value = abs(seen.value)
-        self.extra = extra
-
-        def squares(block: Block) -> Totals:
-            X, t, m = self._row(block)
-            X2 = X.multiply(X).tocsr() if is_sparse(X) else X * X
-            return Totals(host(adjoint(X2, m)), float(m.sum()), float((m * t * t).sum()))
-
-        diagonal = self._whole(squares, np.ones(problem.design.dimension + 2))
-        self.inverse = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
-
-    def _row(self, block: Block) -> Any:
-        row = self.held.get(block.start)
-        if row is None:
-            row = self.of(block)
-            if self.problem.design.blocks.local:
-                self.held[block.start] = row
-        return row
-
-    def _whole(self, stat: Callable[[Block], Totals], u: Floats) -> Floats:
-        """(2/σ) times the sums of the rows, and what the penalty and `extra` add along u."""
-        problem = self.problem
-        w, b, sigma = problem.design.blocks.reduce(stat)
-        out = 2.0 / self.at.sigma / problem.design.weight * np.append(w, [b, sigma])
-        out[:-2] += 2.0 * problem.alpha * u[:-2]
-        out[-2] *= problem.intercept
-        out[-1] += self.extra * u[-1]
-        return out
-
-    def _times(self, u: Floats) -> Floats:
-        def stat(block: Block) -> Totals:
-            X, t, m = self._row(block)
-            q = m * (forward(X, u[:-2]) + (float(u[-2]) + float(u[-1]) * t))
-            return Totals(host(adjoint(X, q)), float(q.sum()), float(t @ q))
-
-        return self._whole(stat, u)
-
-    def solve(self, g: Floats) -> Floats:
-        """H⁻¹g by preconditioned conjugate gradients, to a share of |g| that falls with it."""
-        x, r = np.zeros_like(g), g.copy()
-        z = self.inverse * r
-        p, rz = z, float(r @ z)
-        goal = rz * max(min(1e-3, rz / max(self.value, 1e-300)), 1e-20)
-        for _ in range(1000):
-            q = self._times(p)
-            bent = float(p @ q)
-            if not bent > 0.0:
-                break
-            x = x + rz / bent * p
-            r = r - rz / bent * q
-            z = self.inverse * r
-            last, rz = rz, float(r @ z)
-            if rz <= goal:
-                break
-            p = z + rz / last * p
-        return x

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.scale_proof import ScaleProof
 from fenchel.convex.scale import At, ScaledHuber
 from fenchel.data.arrays import double, host, is_sparse
 from fenchel.solve.barrier import Copies
@@ -36,7 +36,7 @@ class Gathered:
         return np.asarray((self.X * m[:, None]).T @ self.X)
 
 
-def limit(problem: ScaledHuber, least: float, share: float) -> tuple[At, Certificate] | None:
+def limit(problem: ScaledHuber, least: float, share: float) -> tuple[At, ScaleProof] | None:
     """The optimum at a scale that is zero but for rounding, and its proof; None where the rows are
     too many or elsewhere. σ is that share of the objective, or the least."""
     blocks = problem.design.blocks
@@ -61,4 +61,4 @@ def limit(problem: ScaledHuber, least: float, share: float) -> tuple[At, Certifi
     theta, _, pi = program.solve(np.zeros(side.shape[1]), 1e-11)
     at = At(-unit * pi[:d], -unit * float(pi[d]) if problem.intercept else 0.0, least)
     at = replace(at, sigma=max(least, share * problem.evaluate(at).value))
-    return at, problem.certify_by(at, theta[:, 0])
+    return at, problem.prove_by(at, theta[:, 0])

@@ -25,10 +25,12 @@ class Units:
     """The rows as Newton's method sees them: y divided by 2^exponent, y and columns far from zero
     moved there, and turned into as many columns as the rows span where those are fewer.
 
+    plain: the rows as they came, but for the power of two.
     constant: the one value that y has, where an intercept can be it (or zero).
     """
 
     rows: Blocks
+    plain: Blocks
     exponent: int
     middle: float  # taken from y before it is divided
     moved: Centred | None
@@ -46,6 +48,9 @@ class Units:
         middle = 0.5 * low + 0.5 * high
         middle = middle if intercept and abs(middle) > 16.0 * (0.5 * high - 0.5 * low) else 0.0
         rows = blocks if moved is None else moved.rows
+        plain = blocks
+        if exponent:
+            plain = blocks.map(lambda block: _scaled(block, exponent, 0.0))
         if exponent or middle:
             rows = rows.map(lambda block: _scaled(block, exponent, middle))
             constant = None if constant is None else math.ldexp(constant - middle, -exponent)
@@ -53,7 +58,18 @@ class Units:
         basis = None
         if turned is not None:
             basis, rows = turned
-        return cls(rows, exponent, middle, moved, basis, constant)
+        return cls(rows, plain, exponent, middle, moved, basis, constant)
+
+    @property
+    def has_moved_rows(self) -> bool:
+        """Whether entries of the rows were rounded on the way."""
+        return self.middle != 0.0 or self.moved is not None or self.basis is not None
+
+    def whole(self, at: At) -> At:
+        """The point that `outward` gives, among the plain rows."""
+        out = self.outward(at)
+        w, b, scale = (np.ldexp(v, -self.exponent) for v in (out.w, out.b, out.sigma))
+        return At(w, float(b), float(scale))
 
     def inward(self, at: At) -> At:
         w, at_zero, sigma = (

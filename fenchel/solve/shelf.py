@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 
 from fenchel.data.arrays import double, host, like
-from fenchel.data.blocks import Block, ordered, thread_count
+from fenchel.data.blocks import Block
 from fenchel.data.columns import Columns, Index, columns_of, like_index
 from fenchel.data.design import MatrixDesign
+from fenchel.data.parallel import ordered, parallel_map, thread_count
 
 Floats = NDArray[np.float64]
 Group = tuple[Index, Floats]  # slots, and what each row of those columns is multiplied by
@@ -160,7 +161,7 @@ class Dense(Shelf):
         def work(lo: int) -> Floats:
             return np.asarray(A[lo : lo + wide] @ fresh)
 
-        return np.concatenate(list(ordered(work, range(0, len(A), wide), thread_count())))
+        return np.concatenate(parallel_map(work, range(0, len(A), wide)))
 
     def squares(self, slots: Index, weight: Floats) -> Floats:
         return np.array([weight @ np.square(self._rows[j]) for j in slots])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import double, like
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.moments import Moments
+from fenchel.data.scatter.kernels import ScatterKernel, symmetric
+from fenchel.data.statistic import Layout, Slots, Statistic
 from fenchel.solve.centring import FAR, Centred, centred
 from fenchel.solve.frame import Frame, Ranges, joint_moments, positive_rows
 
@@ -124,21 +127,55 @@ def _pass(blocks: Blocks, scatter: bool) -> Survey:
     d = blocks.n_cols
     frame = Frame(np.zeros(d, np.int64))
 
-    def stat(block: Block) -> Totals:
-        flat = int(block.y is not None and block.y.ndim == 1)
+    def columns(block: Block) -> Totals:
         with np.errstate(over="ignore", invalid="ignore"):
-            if not scatter:
-                return Totals(flat, frame.columns(block)[2])
-            moments = joint_moments(*positive_rows(block))
-            if not np.abs(np.diagonal(moments.scatter)).max() < _TOP:
-                # NaN adds without a signal, infinities do not.
-                gone = moments.mean * np.nan
-                moments = Moments(moments.weight, gone, moments.scatter * np.nan)
-        return Totals(flat, moments)
+            return Totals(_is_flat(block), frame.columns(block)[2])
 
-    flat, sums = blocks.reduce(stat)
+    flat, sums = blocks.reduce(JointMoments() if scatter else columns)
     square = np.maximum(np.diagonal(sums.scatter), 0.0) if scatter else sums.square
     return Survey(d, flat > 0, sums.weight, sums.mean, square, sums.scatter if scatter else None)
+
+
+@dataclass(frozen=True, slots=True)
+class JointMoments(Statistic[Totals]):
+    """Totals(parts whose target is a vector, the moments of [x, y])."""
+
+    def __call__(self, block: Block) -> Totals:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Totals(_is_flat(block), _finite(joint_moments(*positive_rows(block))))
+
+    def compiled(self, block: Block, layout: Layout) -> JointScatter | None:
+        if block.y is None or layout.order == "csr":
+            return None
+        y = double(block.y).reshape(block.n_rows, -1)
+        return JointScatter(block, layout, None, True, y)
+
+
+class JointScatter(ScatterKernel[Any]):
+    """`JointMoments` of dense rows in memory."""
+
+    def __init__(self, block: Block, *rest: Any) -> None:
+        super().__init__(block, *rest)
+        self.flat = _is_flat(block)
+
+    def result(self, sums: Slots) -> Moments:
+        W, M, S = sums
+        return _finite(Moments(float(W[0]), M[0], symmetric(S[0])))
+
+    def total(self, slots: Slots) -> Totals:
+        return Totals(self.flat, super().total(slots))
+
+
+def _is_flat(block: Block) -> int:
+    return int(block.y is not None and block.y.ndim == 1)
+
+
+def _finite(moments: Moments) -> Moments:
+    """The moments, or NaN where squares leave float64: it adds without a signal, infinities do
+    not."""
+    if np.abs(np.diagonal(moments.scatter)).max() < _TOP:
+        return moments
+    return Moments(moments.weight, moments.mean * np.nan, moments.scatter * np.nan)
 
 
 def recentred(blocks: Blocks, found: Survey) -> tuple[Blocks, Survey]:

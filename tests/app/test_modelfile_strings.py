@@ -35,6 +35,8 @@ MODELS = [
     (fenchel.SVR(), TARGET),
     (fenchel.OneClassSVM(), None),
     (fenchel.KernelRidge(), TARGET),
+    (fenchel.KernelRidgeCV(), TARGET),
+    (fenchel.KernelLogisticRegression(), CODES),
     (fenchel.KernelFisherDiscriminant(), CODES),
     (fenchel.KNeighborsClassifier(3), CODES),
     (fenchel.KNeighborsRegressor(3), TARGET),

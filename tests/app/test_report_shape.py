@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_figures_come_with_what_they_show():
     drawn = set(reports.bottles().figures)
     assert drawn == {
         *("elbow_0", "choice_0", "restarts_0", "silhouettes_0", "dendrogram_0"),
-        *("embedding_0", "scree_0", "correlation"),
+        *("embedding_0", "scree_0", "biplot_0", "correlation"),
     }
 
 
@@ -148,7 +149,10 @@ def test_rows_without_clusters_are_not_divided():
     report = build(reports.source(frame), Options())
     assert "no clusters; 2 to 10 of them explain no more" in report.verdict()[2]
     assert severities(report)["S2"] == "info" and "S3" not in severities(report)
-    assert set(report.figures) == {"elbow_0", "embedding_0", "scree_0", "correlation"}
+    shown = {"elbow_0", "embedding_0", "scree_0", "biplot_0", "correlation"}
+    assert set(report.figures) == shown
+    tips = json.dumps(report.figures["biplot_0"]["spec"]["datasets"])
+    assert all(f'"s": "{name}"' in tips for name in "abcde")
     assert "like the average row" in report.html()
 
 

@@ -60,7 +60,7 @@ def test_any_dual_point_may_be_given(alpha, intercept, global_random_seed):
     least = min(naive(X, y, s, 1.35, alpha, p) for p in points)
     for at in points:
         for size in (0.1, 1.0, 10.0):
-            proof = problem.certify_by(at, size * rng.standard_normal(len(y)))
+            proof = problem.prove_by(at, size * rng.standard_normal(len(y))).certificate
             assert 0.0 <= proof.bound <= least * (1 + 1e-12)
 
 

@@ -78,6 +78,9 @@ ESTIMATORS = [
     ERMRegressor(),
     ERMRegressor(loss="huber", penalty="l1", lam=0.1),
     ERMRegressor(loss="epsilon_insensitive"),
+    ERMClassifier(kernel="rbf", lam=0.01),
+    ERMClassifier(loss="squared_hinge", kernel="laplacian", fit_intercept=False),
+    ERMRegressor(loss="huber", kernel="rbf"),
     # The checks have few rows: a promise that two negatives can keep.
     NeymanPearsonClassifier(LogisticRegression(), alpha=0.25, delta=0.6),
 ]

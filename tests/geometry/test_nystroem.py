@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from fenchel.convex.margin import Logistic
+from fenchel.convex.penalty import L2
+from fenchel.convex.problem import Problem
+from fenchel.data.blocks import Block, InMemory
+from fenchel.data.design import MatrixDesign
+from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import Gaussian, Linear
 from fenchel.geometry.nystroem import NystroemFeatures, random_pivots
+from fenchel.solve.minimise import minimise
 
 
 def drawn(K, count, seed=0, weight=None):
@@ -65,3 +72,32 @@ def test_a_kernel_that_has_no_features_is_refused():
     with pytest.raises(ValueError, match="the matrix of these has the eigenvalue -1"):
         NystroemFeatures.of(Linear(), np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]]))
     assert_array_equal(NystroemFeatures.of(Linear(), np.eye(2)[:0], np.eye(0)).basis, np.eye(0))
+
+
+def test_features_by_pivots_span_the_same_and_are_fewer():
+    X, kernel = rows(), Gaussian(0.3)
+    Z = np.concatenate([X[:12], X[:5]])  # five of them twice
+    K = kernel.tile(Z, Z)
+    features, kept = NystroemFeatures.by_pivots(kernel, Z, K)
+    assert len(kept) == 12 and len(np.unique(kept % 12)) == 12
+    assert_array_equal(features.points, Z[kept])
+    phi, same = features.rows(X), NystroemFeatures.of(kernel, Z, K).rows(X)
+    assert_allclose(phi @ phi.T, same @ same.T, atol=1e-9)
+    root = NystroemFeatures.of(kernel, X[:12], K[:12, :12]).inverse_root
+    assert_allclose(root @ K[:12, :12] @ root, np.eye(12), atol=1e-8)
+    with pytest.raises(ValueError, match="matrix of these is not"):
+        NystroemFeatures.by_pivots(kernel, Z[:2], np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("memory", [0.0, None])
+def test_features_as_a_table(memory):
+    """Held or made anew, the rows of a linear machine: logistic regression over a kernel."""
+    X, kernel = rows(), Gaussian(0.3)
+    y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
+    blocks = InMemory(Block(0, X, y))
+    features = NystroemFeatures.by_pivots(kernel, X, kernel.tile(X, X))[0]
+    table = features.table(blocks, memory)
+    assert table.n_cols == features.basis.shape[1] and table.n_rows == 80
+    few = minimise(Problem(Logistic(), L2(0.1), MatrixDesign(table), True), tol=1e-9)
+    whole = minimise(Problem(Logistic(), L2(0.1), KernelDesign(kernel, blocks), True), tol=1e-9)
+    assert few.certificate.value == pytest.approx(whole.certificate.value, rel=1e-7)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import warnings
 from copy import deepcopy
 from pathlib import Path
@@ -378,12 +377,3 @@ def test_a_row_of_no_weight_may_have_any_label():
     y[0] = 99
     model = lm.LogisticRegression(**TIGHT).fit(IRIS, KINDS, sample_weight=s)
     assert certify(model, IRIS, y, s).relative_gap <= 1e-8
-
-
-def test_the_example_recomputes_the_certificate(capsys):
-    made = runpy.run_path(str(ROOT / "examples" / "recompute_certificate.py"))
-    certificate = made["model"].certificate_
-    assert made["value"] == pytest.approx(certificate.value, rel=1e-12)
-    assert made["bound"] == pytest.approx(certificate.bound, rel=1e-10)
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.split(":")[1].split() == second.split(":")[1].split()

@@ -155,9 +155,9 @@ def test_quoted_bounds_are_rounded_up(train):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LinearDiscriminantAnalysis(), "LinearDiscriminantAnalysis does not say in loss_"),
-        (Perceptron(), "Perceptron does not say in loss_"),
-        (NeymanPearsonClassifier(LogisticRegression(), 0.2, 0.2), "does not say in loss_"),
+        (LinearDiscriminantAnalysis(), "excess error of LinearDiscriminantAnalysis"),
+        (Perceptron(), "excess error of Perceptron"),
+        (NeymanPearsonClassifier(LogisticRegression(), 0.2, 0.2), "named in loss_"),
     ],
     ids=str,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from show.cases import CURVE, PROBA, SCORE, X, Y, Z
+from show.inputs import CURVE, PROBA, SCORE, X, Y, Z
 from show.reading import notes, picture, texts, title
 from sklearn.metrics import confusion_matrix
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
-from show.cases import CORRELATION
+from show.inputs import CORRELATION
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import population_stability, show

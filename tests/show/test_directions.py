@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from show.cases import LEARNING, PATH, STRENGTHS, TEST, TRAIN, VALIDATION, tuned
+from show.inputs import LEARNING, PATH, STRENGTHS, TEST, TRAIN, VALIDATION, tuned
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import Estimate, LogisticRegression, cross_validate, learning_curve, show

@@ -97,7 +97,7 @@ def test_the_whole_report_is_small():
 
 def test_charts_can_be_put_side_by_side():
     """Figures have no config of their own, and one slider moves several."""
-    from show.cases import CURVE
+    from show.inputs import CURVE
 
     slider = fenchel.show.threshold_slider(CURVE, 0.3)
     both = fenchel.show.roc(CURVE, threshold=slider) | fenchel.show.confusion(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from show.cases import HISTORY, PATH, STRENGTHS, WALK, H
+from show.inputs import HISTORY, PATH, STRENGTHS, WALK, H
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import Certificate, Exponential, LogisticRegression, convergence_profile, show

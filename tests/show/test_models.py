@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from show.cases import LEARNING, MEAN, STRENGTHS, TEST, TRAIN, VALIDATION, X, Z, tuned
+from show.inputs import LEARNING, MEAN, STRENGTHS, TEST, TRAIN, VALIDATION, X, Z, tuned
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import Estimate, show

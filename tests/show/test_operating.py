@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from show.cases import CURVE, MANY, MANY_SCORE, MANY_Y
+from show.inputs import CURVE, MANY, MANY_SCORE, MANY_Y
 
 from fenchel import Curve, neyman_pearson_threshold
 from fenchel.show import operating_points, threshold_slider

@@ -114,7 +114,7 @@ def test_labels_of_rules_need_not_be_codes():
 
 def ellipse_corners(chart, k, size):
     """The corners of an ellipse as the browser computes them."""
-    (row,) = [row for row in tables(chart)[-1] if row["t"] == k]
+    (row,) = [row for row in tables(chart)[-1] if row["k"] == k]
     t = np.linspace(0.0, 2.0 * np.pi, 200)
     p, q = size * np.cos(t), size * np.sin(t)
     return np.stack(

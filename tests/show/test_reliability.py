@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from show.cases import PROBA, Y
+from show.inputs import PROBA, Y
 from show.reading import column, notes, table, tables, title
 
 from fenchel import binomial_interval, brier, calibration_bins, show

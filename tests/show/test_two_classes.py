@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from show.cases import CURVE, MANY, PROBA, SCORE, Y
+from show.inputs import CURVE, MANY, PROBA, SCORE, Y
 from show.reading import column, notes, parsed, picture, table, tables, texts, title
 
 from fenchel import Curve, Estimate, cost_threshold, curve_auc, show

@@ -15,6 +15,7 @@ from fenchel.solve.cone import Cone
 from fenchel.solve.conjugate import NewtonCG
 from fenchel.solve.coordinate import CoordinateDescent
 from fenchel.solve.decomposition.block_smo import BlockSMO
+from fenchel.solve.gram.kernel_newton import KernelNewton
 from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.newton import Newton
 from fenchel.solve.pairwise import PairNewton
@@ -28,6 +29,7 @@ SOLVERS = [
     MulticlassLagrangian(),
     PairNewton(),
     BlockSMO(goal=1e-7),
+    KernelNewton(),
 ]
 
 # name: float type, layout, intercept, weights

@@ -126,7 +126,8 @@ def test_the_bound_holds_for_any_multipliers(method, global_random_seed, monkeyp
         rows = crossing.Table.of(as_blocks(X, y, s), intercept)
         program = crossing.Program(rows, Q, alpha)
         best = found.certificate.value
-        w, b = rows.inward(found.w, found.b)
+        exact = crossing.CrossingProof.of(as_blocks(X, y, s), Q, alpha, intercept)
+        w, b = found.w, found.b
         _, _, dual = program.solve(method, 1e-6)
         for size in (1e-9, 1e-3, 0.1, 1.0):
             noise = crossing.Dual(
@@ -136,8 +137,8 @@ def test_the_bound_holds_for_any_multipliers(method, global_random_seed, monkeyp
             )
             off = rng.standard_normal(len(Q)) * size * intercept
             for at in ((w, b), (w + size * rng.standard_normal(w.shape), b + off)):
-                proof = program.certify(*at, noise).scaled(rows.unit)
-                assert proof.bound <= best * (1 + 1e-12)
+                proof = program.prove(exact, *at, noise)
+                assert proof.bound * exact.unit <= best * (1 + 1e-12)
 
 
 def test_weights_are_repeats_and_zero_weights_removed_rows():

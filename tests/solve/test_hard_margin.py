@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 import fenchel
 from fenchel.data.blocks import Block, InMemory
 from fenchel.data.table import as_blocks
-from fenchel.solve.hard_margin import hard_margin, radius
+from fenchel.solve.hard_margin import hard_margin
+from fenchel.solve.row_radius import radius
 
 
 def cases():

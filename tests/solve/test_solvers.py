@@ -101,12 +101,12 @@ def test_refusals_say_what_would_work() -> None:
         (
             Newton(),
             kernel_problem(Logistic(), L2(0.1), True),
-            "Newton needs the rows of a table, not GramDesign; KernelSpan takes it",
+            "Newton needs the rows of a table, not GramDesign; KernelNewton takes it",
         ),
         (
             GradientDescent(),
             kernel_problem(Hinge(), L2(0.1), True),
-            "GradientDescent needs a loss without kinks, not Hinge(); KernelSpan takes it",
+            "GradientDescent needs a loss without kinks, not Hinge(); BlockSMO takes it",
         ),
         (
             MulticlassLagrangian(),

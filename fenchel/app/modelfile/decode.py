@@ -110,7 +110,7 @@ class Decoder:
         held = fields(found, f"the attributes of {name}", (), tuple(kind.attributes))
         if not held:
             return {}
-        missing = [key for key in kind.needed if key not in held]
+        missing = [key for key in kind.needed_by(model) if key not in held]
         if missing:
             raise ModelFileError(f"{name} lacks its attribute {missing[0]}")
         sizes, values = Sizes(), {}

@@ -16,7 +16,9 @@ from fenchel.app.modelfile.check import (
     flag,
     number,
     of_class,
+    rows,
     size_of,
+    text,
     texts,
     tuple_of,
 )
@@ -27,12 +29,19 @@ from fenchel.app.modelfile.classes import KERNELS
 class Kind:
     """Where an estimator lives, its fitted attributes, and those without which it cannot predict.
 
+    with_kernel: of one that is linear without a kernel, what it needs in their place with one.
     The checks run in their order, and the first of them set the lengths that others must have.
     """
 
     home: str
     attributes: Mapping[str, Check]
     needed: tuple[str, ...] = ("n_features_in_", "coef_", "intercept_")
+    with_kernel: tuple[str, ...] = ()
+
+    def needed_by(self, model: Any) -> tuple[str, ...]:
+        """The attributes without which this model cannot predict."""
+        expands = bool(self.with_kernel) and model.kernel is not None
+        return self.with_kernel if expands else self.needed
 
 
 def _labels(value: Any, sizes: Sizes) -> bool:
@@ -60,6 +69,12 @@ PROOF: dict[str, Check] = {
     "certificate_": of_class("Certificate"),
     "converged_": flag,
     "history_": tuple_of(of_class("Certificate")),
+}
+# A kernel expansion over the rows of its fit.
+EXPANSION: dict[str, Check] = {
+    "kernel_": KERNEL,
+    "X_fit_": rows("n", "d"),
+    "storage_": text,
 }
 # What keeps a graph of affinities for new rows.
 AFFINITIES = of_class(

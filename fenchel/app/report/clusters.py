@@ -11,11 +11,13 @@ from sklearn.base import clone
 
 from fenchel import show
 from fenchel.app.choose_k import choose_k
-from fenchel.app.models import Entry
+from fenchel.app.models import CLUSTERS, Entry
 from fenchel.app.report.card import DESCRIBED
+from fenchel.app.report.embeddings import mapped_rows, why_unmapped
 from fenchel.app.report.entries import plain, proved, told, untold
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import CentredRows, lower_bound_in_units
+from fenchel.data.blocks import one_thread
 from fenchel.data.table import as_blocks
 from fenchel.models.cluster.bisecting import BisectingKMeans
 from fenchel.models.cluster.bisection_tree import BisectionTree
@@ -126,6 +128,17 @@ def clustered(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Cluster
         choice=choice,
         tree=tree,
     )
+
+
+def grouped(X: Any, seed: int) -> tuple[Clustering, ...]:
+    """Clusters of the training rows of a table with a target, which they do not know; none where
+    the rows cannot be mapped either."""
+    if why_unmapped(X):
+        return ()
+    rows = np.asarray(X[mapped_rows(len(X), seed)], dtype=np.float64)
+    with one_thread():
+        cloud = CentredRows(rows)
+        return tuple(clustered(entry, rows, cloud, seed) for entry in CLUSTERS)
 
 
 def _criteria(some: Floats, gap: GapStatistic, model: Any, seed: int) -> ChoiceOfK:

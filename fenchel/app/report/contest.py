@@ -100,8 +100,13 @@ def contest(
     entries = entries_of(task, names)
     left_out: list[tuple[Entry, str]] = []
     if names is None:
-        rows = len(y) * (work.outer - 1) * (work.inner - 1) / (work.outer * work.inner)
-        reasons = [(one, one.left_out(rows, X.shape[1])) for one in entries]
+        rarest = len(y) if task.kind == "number" else int(np.bincount(y).min())
+        reasons = []
+        for one in entries:
+            share = (work.outer - 1) / work.outer
+            if one.grid:  # most of its fits are inside of folds
+                share *= (work.inner - 1) / work.inner
+            reasons.append((one, one.left_out(share * len(y), share * rarest, X.shape[1])))
         left_out += [(one, reason) for one, reason in reasons if reason]
         entries = tuple(one for one, reason in reasons if not reason)
     folder = folder or Folder(task.kind == "number")
@@ -170,18 +175,25 @@ def _choice(
             f"largest, that of {entries[best].name}"
         )
     if task.kind != "number" and not _has_probabilities(entries[chosen]):
-        for place, entry in enumerate(entries):
+        giving = [place for place, entry in enumerate(entries) if _has_probabilities(entry)]
+        if giving:
+            # The best of those, not the first that the folds cannot tell: five tell little.
+            place = simplest_row(scores, giving, max(giving, key=lambda k: scores[k].mean()))
             apart = compare_models(outer[chosen], outer[place]).difference
-            if _has_probabilities(entry) and apart.low <= 0.0:
-                return (
-                    best,
-                    place,
-                    (
-                        f"it gives probabilities, and the folds cannot tell it from "
-                        f"{entries[chosen].name}, which has the larger mean {metric}"
-                    ),
+            if apart.low <= 0.0:
+                rule = (
+                    f"it gives probabilities, and the folds cannot tell it from "
+                    f"{entries[chosen].name}, which {_instead(scores, chosen, place, metric)}"
                 )
+                return best, place, rule
     return best, chosen, rule
+
+
+def _instead(scores: NDArray[np.float64], first: int, taken: int, metric: str) -> str:
+    """Why the first would have been taken."""
+    if scores[first].mean() > scores[taken].mean():
+        return f"has the larger mean {metric}"
+    return f"is the first of the list within one standard error of the largest mean {metric}"
 
 
 def _has_probabilities(entry: Entry) -> bool:

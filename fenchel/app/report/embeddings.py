@@ -93,15 +93,29 @@ def embedded(entry: Entry, X: Floats, cloud: CentredRows, seed: int) -> Embeddin
     )
 
 
+def why_unmapped(X: Any) -> str:
+    """Why the rows of a table with a target are neither mapped nor clustered, or nothing."""
+    n, d = X.shape
+    if not isinstance(X, np.ndarray):
+        return "there are texts, whose rows are another matter than rows of numbers"
+    if not 2 <= d <= MAPPED_COLUMNS:
+        return f"that takes 2 to {MAPPED_COLUMNS} encoded columns, and there are {d:,}"
+    return "" if n >= 3 else "there are too few rows"
+
+
+def mapped_rows(n: int, seed: int) -> NDArray[np.intp]:
+    """The places of the rows that are mapped, among n: all, or as many drawn at random."""
+    if n <= MAPPED_ROWS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, MAPPED_ROWS, replace=False))
+
+
 def mapped(task: Task, X: Any, y: NDArray[Any], seed: int) -> tuple[Embedding, ...]:
     """The training rows of a table with a target in a plane, each with its target beside it; none
     where there are texts, or too few or too many columns."""
-    n, d = X.shape
-    if not isinstance(X, np.ndarray) or not 2 <= d <= MAPPED_COLUMNS or n < 3:
+    if why_unmapped(X):
         return ()
-    some = np.arange(n)
-    if n > MAPPED_ROWS:
-        some = np.sort(np.random.default_rng(seed).choice(n, MAPPED_ROWS, replace=False))
+    some = mapped_rows(len(X), seed)
     rows = np.asarray(X[some], dtype=np.float64)
     with one_thread():
         cloud = CentredRows(rows)
@@ -168,8 +182,9 @@ def in_clusters(found: Embedding, codes: NDArray[np.intp] | None) -> Embedding:
     return replace(found, codes=codes, labels=labels)
 
 
-def embedding_figures(found: Embedding, **size: Any) -> dict[str, Any]:
-    """Charts by name: what the axes hold, and the rows in the plane by group."""
+def embedding_figures(found: Embedding, names: tuple[str, ...] = (), **size: Any) -> dict[str, Any]:
+    """Charts by name: what the axes hold, and the rows in the plane by group, with the columns of
+    these names as arrows beside them."""
     charts = {"scree": show.scree(found.spectrum, **size)}
     if found.points.shape[1] == 2:
         words = found.entry.words
@@ -179,6 +194,17 @@ def embedding_figures(found: Embedding, **size: Any) -> dict[str, Any]:
             labels=found.labels or None,
             names=("first axis", "second axis"),
             title=f"{len(found.points):,} rows in the plane of the first two {words}",
+            **size,
+        )
+    if names and found.axes is not None and len(found.axes) == 2:
+        charts["biplot"] = show.biplot(
+            found.points,
+            found.axes.T,
+            found.codes,
+            shares=found.spectrum[:2] / max(float(found.spectrum.sum()), 1e-300),
+            column_names=names,
+            labels=found.labels or None,
+            title=f"{len(found.points):,} rows and {len(names):,} columns in the same plane",
             **size,
         )
     return charts

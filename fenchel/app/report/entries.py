@@ -78,6 +78,7 @@ def proved(proof: Certificate) -> dict[str, Any]:
         "gap": plain(proof.gap),
         "relative_gap": plain(proof.relative_gap),
         "excess": plain(proof.excess),
+        "residual": plain(proof.residual),
         "kind": proof.kind,
         "confidence": proof.confidence,
     }

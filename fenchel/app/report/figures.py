@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel import show
-from fenchel.app.report.embeddings import embedding_figures
+from fenchel.app.report.clusters import Clustering, cluster_figures
+from fenchel.app.report.embeddings import embedding_figures, mapped_rows
 from fenchel.app.report.entries import estimate_of
 from fenchel.app.report.fitted import LARGEST, planes
 from fenchel.app.report.number import leverages
@@ -60,8 +61,10 @@ KINDS = {
     "dendrogram": "Bisecting k-means",
     "restarts": "Starts",
     "silhouettes": "Silhouettes",
+    "cluster_classes": "Classes within the clusters",
     "scree": "Principal axes",
     "embedding": "The rows in a plane",
+    "biplot": "Rows and columns in a plane",
 }
 BROAD: dict[str, Any] = {"width": "container"}
 TALL = 380  # as the square figures beside them
@@ -91,8 +94,9 @@ def figures(
     drawers = [*_shared(found), *judged(found, points, known), *correlation_figure(numbers)]
     left = numbers["model"]["leave_one_out"]
     if left is not None:
-        drawers.append(("leave_one_out", lambda: _leave_one_out(left, kind != "number")))
+        drawers.append(("leave_one_out", lambda: _leave_one_out(left)))
     whole = {name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in drawers}
+    whole |= placed_figures([_clusters(found, one) for one in found.clusterings])
     whole |= placed_figures([embedding_figures(one, **BROAD) for one in found.maps])
     if "coefficients" in whole:
         whole["coefficients"]["notes"] = FOLD_RANGE
@@ -106,6 +110,22 @@ def figures(
     if "boundary" in whole:
         whole["boundary"]["notes"] += _boundary_notes(found)
     return whole
+
+
+def _clusters(found: Study, one: Clustering) -> dict[str, Any]:
+    """The charts of a clustering, and the classes within its clusters."""
+    charts = cluster_figures(one, **BROAD)
+    classes = found.parts.task.classes
+    if classes and one.count > 1:
+        y = found.y[mapped_rows(len(found.y), found.options.seed)]
+        charts["cluster_classes"] = show.cluster_classes(
+            one.labels,
+            y,
+            labels=[f"cluster {k + 1}" for k in range(one.count)],
+            class_labels=classes,
+            **BROAD,
+        )
+    return charts
 
 
 def _boundary_notes(found: Study) -> str:
@@ -202,14 +222,15 @@ def _boundary(found: Study) -> Iterator[Named]:
         yield "boundary", lambda: component_boundary(found, plane)
 
 
-def _leave_one_out(held: dict[str, Any], is_share: bool) -> Any:
+def _leave_one_out(held: dict[str, Any]) -> Any:
     return show.leave_one_out_curve(
         held["values"],
         held["errors"],
         standard_errors=held["standard_errors"],
         chosen=held["chosen"],
-        error="leave-one-out error" if is_share else "mean squared leave-one-out error",
-        share=is_share,
+        name=held["words"],
+        error=held["error"],
+        share=held["share"],
         height=TALL,
         **BROAD,
     )
@@ -317,7 +338,13 @@ def _number(found: Study, points: OperatingPoints | None, known: Known) -> Itera
     yield "predicted_observed", lambda: show.predicted_observed(y, said, **BROAD)
     yield "residuals", lambda: show.residuals(y, said, **BROAD)
     yield "quantile_plot", lambda: show.quantile_plot(y, said, **BROAD)
-    if not found.encoder.is_sparse and found.X.shape[0] * found.X.shape[1] ** 2.0 <= LARGEST:
+    # Leverages are those of least squares: of a model that is not linear they tell nothing.
+    linear = planes(found.model) is not None
+    if (
+        linear
+        and not found.encoder.is_sparse
+        and found.X.shape[0] * found.X.shape[1] ** 2.0 <= LARGEST
+    ):
         yield "leverage", lambda: _leverage(found)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
+from fenchel.app.models import Entry as CatalogueEntry
+from fenchel.app.models import chosen_parameters
 from fenchel.app.report.contest import Contest, chooser_of, scoring_of
 from fenchel.app.report.entries import Entry, plain, proved, told, untold
 from fenchel.app.report.split import Effort, Rows
@@ -123,7 +125,9 @@ def winner_numbers(
         "name": contest.entry.name,
         "words": contest.entry.words,
         "class": type(model).__name__,
+        "linear": planes(model) is not None,
         "chosen_params": plain(found.params),
+        "found_params": chosen_parameters(model.get_params(deep=False), vars(model)),
         "chosen_by": found.metric,
         "params": plain(model.get_params(deep=False)),
         "validation_curve": _validation(found.validation),
@@ -148,16 +152,22 @@ def _validation(curve: ValidationCurve | None) -> dict[str, Any]:
 
 
 def _left_out(model: Any) -> dict[str, Any] | None:
-    """Errors of rows left out along the number of neighbours; None of a model without any."""
-    errors = vars(model).get("loo_errors_")
+    """Errors of rows left out along the number of neighbours or the bandwidth; None of a model
+    that leaves no row out."""
+    known = vars(model)
+    errors = known.get("loo_errors_")
     if errors is None:
         return None
+    counted = "n_neighbors_" in known
     return {
-        "parameter": "n_neighbors",
-        "values": list(range(1, len(errors) + 1)),
+        "parameter": "n_neighbors" if counted else "bandwidth",
+        "words": "neighbours" if counted else "bandwidth",
+        "values": plain(np.arange(1, len(errors) + 1) if counted else model.bandwidths_),
+        "error": model.definition,
+        "share": counted and is_classifier(model),
         "errors": plain(errors),
         "standard_errors": plain(model.loo_standard_errors_),
-        "chosen": int(model.n_neighbors_),
+        "chosen": plain(model.n_neighbors_ if counted else model.bandwidth_),
     }
 
 
@@ -209,7 +219,7 @@ def coefficients(
         for fit in contest.judged.outer.estimators or ()
     ]
     spread = np.array(folds) if folds else W[None]
-    reason = _no_interval(model)
+    reason = _no_interval(contest.entry)
     found = []
     for k in range(len(W)):
         plane = task.classes[k] if len(W) > 1 else task.positive or task.target
@@ -241,8 +251,8 @@ def _effect(encoder: Encoder, j: int) -> str:
     return "yes instead of no"
 
 
-def _no_interval(model: Any) -> str:
-    if type(model).__name__ == "LinearRegression":
+def _no_interval(entry: CatalogueEntry) -> str:
+    if not entry.grid:  # no penalty
         return "the model was chosen on these rows, which such an interval would ignore"
     return "a penalised coefficient has no interval of known coverage"
 
@@ -265,15 +275,12 @@ def certificate_numbers(model: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
         **({} if certified else {"reason": _why_not(proof, tol)}),
         "words": str(proof),
         "definition": definition_of(model),
+        "of": model.objective if isinstance(model, SelfCertified) else "",
         **proved(proof),
         "recomputed": proved(again),
         "tolerance": tol,
         "steps": proof.steps,
-        "stopping_rule": (
-            "a closed form: there is nothing to stop"
-            if proof.kind == "exact"
-            else "the proved relative gap is at most the tolerance"
-        ),
+        "stopping_rule": _stopping_rule(proof),
         "condition": _condition(X),
         "threads": thread_count(),
         "rows": X.shape[0],
@@ -283,8 +290,20 @@ def certificate_numbers(model: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
 
 
 def tolerance_of(model: Any, proof: Certificate) -> float:
-    """The gap up to which a fit is done; `tol` of a closed form is about something else."""
-    return CLOSED_FORM if proof.kind == "exact" else float(model.get_params().get("tol", 0.0))
+    """The error up to which a fit is done; `tol` of a closed form is about something else."""
+    if proof.kind in ("exact", "eigen"):
+        return CLOSED_FORM
+    return float(model.get_params().get("tol", 0.0))
+
+
+def _stopping_rule(proof: Certificate) -> str:
+    if proof.kind == "exact":
+        return "a closed form: there is nothing to stop"
+    if proof.kind == "eigen":
+        return "eigenvectors to rounding: there is nothing to stop"
+    if proof.residual is not None:
+        return "the conditions of optimality are missed by at most the tolerance"
+    return "the proved relative gap is at most the tolerance"
 
 
 def definition_of(model: Any) -> str:

@@ -179,7 +179,8 @@ def loose_figures(found: Shape, numbers: Numbers) -> dict[str, Figure]:
     """The figures of every clustering and embedding, by name and place in its list."""
     codes = found.clusterings[0].labels if found.clusterings else None
     groups = [cluster_figures(one, **BROAD) for one in found.clusterings]
-    maps = [embedding_figures(in_clusters(one, codes), **BROAD) for one in found.embeddings]
+    names = () if found.encoder is None else found.encoder.names
+    maps = [embedding_figures(in_clusters(one, codes), names, **BROAD) for one in found.embeddings]
     whole = {
         name: {**drawn(draw()), "kind": KINDS[name]} for name, draw in correlation_figure(numbers)
     }

@@ -16,10 +16,16 @@ from fenchel.app.metrics import NAMES, metrics
 from fenchel.app.report import card, errors, number, several, two
 from fenchel.app.report.checks import findings
 from fenchel.app.report.cluster_bootstrap import cluster_interval, weighted_score
+from fenchel.app.report.clusters import cluster_numbers
 from fenchel.app.report.contest import contest_numbers, seconds
-from fenchel.app.report.embeddings import embedding_numbers
+from fenchel.app.report.embeddings import embedding_numbers, why_unmapped
 from fenchel.app.report.entries import Entry, plain, told, untold
-from fenchel.app.report.fitted import certificate_numbers, certificate_seconds, winner_numbers
+from fenchel.app.report.fitted import (
+    certificate_numbers,
+    certificate_seconds,
+    planes,
+    winner_numbers,
+)
 from fenchel.app.report.options import Options
 from fenchel.app.report.study import Study, training_score
 from fenchel.app.table.read import Source
@@ -98,6 +104,7 @@ def shared_numbers(source: Source, task: Task, options: Options) -> Numbers:
                     "as_is": options.as_is,
                     "models": options.models,
                     "challenger": options.challenger,
+                    "clusters": options.clusters,
                 }
             ),
         },
@@ -149,17 +156,36 @@ def study_numbers(found: Study, points: OperatingPoints | None) -> Numbers:
         "certificate": certificate_numbers(found.model, found.X, found.y),
         "training": {
             "score": training_score(found),
-            "constant": not np.any(getattr(found.model, "coef_", 1.0)),
+            "constant": _constant(found),
             "one_hot": found.encoder.one_hot,
             "separated": bool(task.classes)
             and bool((found.model.predict(found.X) == found.y).all()),
         },
+        "clusters": _clusters(found),
         "embeddings": [embedding_numbers(one, found.encoder.names) for one in found.maps],
         "warnings": list(found.warnings),
         **judged,
     }
     numbers["findings"] = findings(numbers)
     return plain(numbers)
+
+
+def _clusters(found: Study) -> Numbers | None:
+    """Clusters of the training rows, where they were asked for, or why there are none."""
+    if not found.options.clusters:
+        return None
+    names = found.encoder.names
+    held = [cluster_numbers(one, names) for one in found.clusterings]
+    return {"clusterings": held} if held else {"reason": why_unmapped(found.X)}
+
+
+def _constant(found: Study) -> bool:
+    """Whether the model says the same of every training row."""
+    W = planes(found.model)
+    if W is not None:
+        return not W.any()
+    said = answers_of(found.model, found.X).single
+    return bool((said == said[0]).all())
 
 
 def study_seconds(found: Study) -> dict[str, Any]:
@@ -243,7 +269,7 @@ def _two(found: Study, points: OperatingPoints | None) -> Numbers:
     probable = two.gives_probabilities(found.model)
     return {
         "decisions": {
-            "score": "probability of the positive class" if probable else "score of the model",
+            "score": "its probability of the positive class" if probable else "its score",
             "start": points.start,
             "costs": {"fp": found.options.cost_fp, "fn": found.options.cost_fn},
             "table": two.table_numbers(table),

@@ -22,6 +22,7 @@ class Options:
     positive : the positive of two classes; None takes the one whose name says so, or the rarer
     by : how rows are split: by group, in time, or at random
     challenger : whether gradient boosting is fitted beside the models, as a yardstick
+    clusters : whether the rows of a table with a target are clustered too
     kind : "two classes", "several classes", "number", "none"; None looks at the target
     test_share, seed : of the locked test part
     cost_fp, cost_fn : of a false alarm and of a miss
@@ -41,6 +42,7 @@ class Options:
     positive: str | None = None
     by: Grouping = AT_RANDOM
     challenger: bool = True
+    clusters: bool = False
     kind: Kind | None = None
     test_share: float = 0.25
     seed: int = 0

@@ -58,6 +58,7 @@ def page(numbers: Numbers, figures: dict[str, Figure], moving: dict[str, Figure]
             "model": model_section(numbers, figures),
             "proof": proof_section(numbers, figures, moving_words(moving)),
             "errors": errors_section(numbers),
+            "clusters": clusters_section(numbers, figures),
             "embedding": embedding_section(numbers, figures),
         }
     sections |= {"data": data_section(numbers, figures), "again": again_section(numbers)}

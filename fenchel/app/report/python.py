@@ -43,6 +43,7 @@ def report(
     as_is: bool = False,
     models: Sequence[str] | None = None,
     challenger: bool = True,
+    clusters: bool = False,
     show_rows: bool = False,
     n_jobs: int | None = None,
     name: str | None = None,
@@ -81,6 +82,8 @@ def report(
         The models to compare, such as "logistic", "svm", "ridge"; by default all of the task.
     challenger : bool
         Whether gradient-boosted trees are fitted as a yardstick.
+    clusters : bool
+        Whether the training rows of a table with a target are clustered too.
     show_rows : bool
         Whether the report may show rows of the table.
     n_jobs : int, optional
@@ -135,6 +138,7 @@ def report(
             as_is=as_is,
             models=None if models is None else _names(models),
             challenger=challenger,
+            clusters=clusters,
             show_rows=show_rows,
             n_jobs=n_jobs,
             command=_call(target, given),

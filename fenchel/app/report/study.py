@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fenchel.app.report.challenger import WORDS as CHALLENGER
 from fenchel.app.report.challenger import Challenger, challenge
+from fenchel.app.report.clusters import Clustering, grouped
 from fenchel.app.report.contest import Contest, contest, scoring_of
 from fenchel.app.report.embeddings import Embedding, mapped
 from fenchel.app.report.fitted import Winner, winner
@@ -91,6 +92,7 @@ class Study:
     total_rows: tuple[TotalRow, ...]
     target_doubts: tuple[str, ...]
     maps: tuple[Embedding, ...] = ()
+    clusterings: tuple[Clustering, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -157,22 +159,26 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         constant = rivals.constant.make().fit(X, y)
         score = curve = risk = None
         own = chosen = 0.0
+        said = np.asarray(best.model.predict(X_test))
         if task.kind == "two classes":
             score = positive_score(best.model, X_test)
             curve = Curve.of(y_test, score, pos_label=1)
-            own = own_threshold(best.model)
+            own = own_threshold(best.model, score, said)
             chosen = chosen_threshold(
                 rivals, X[sample], y[sample], options.cost_fp, options.cost_fn
             )
         if task.kind != "number":
             risk = risk_certificate(best.model, X_test, y_test, options.delta)
-        said = np.asarray(best.model.predict(X_test))
         importances = importance(
             task, best.model, encoder, X_test, y_test, options.seed, options.level
         )
         plain_fit = unpenalised(task, encoder, X, y, options.level)
     with clock.part("mapping the rows"):
         maps = mapped(task, X, y, options.seed)
+    clusterings: tuple[Clustering, ...] = ()
+    if options.clusters:
+        with clock.part("looking for clusters"):
+            clusterings = grouped(X, options.seed)
     challenger = None
     if options.challenger:
         with clock.part(f"fitting the challenger, {CHALLENGER}"):
@@ -207,6 +213,7 @@ def _studied(source: Source, options: Options, clock: Clock) -> Study:
         total_rows=totals,
         target_doubts=doubts,
         maps=maps,
+        clusterings=clusterings,
     )
 
 

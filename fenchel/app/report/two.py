@@ -29,9 +29,12 @@ def positive_score(model: Any, X: Floats) -> Floats:
     return np.asarray(model.decision_function(X), dtype=np.float64)
 
 
-def own_threshold(model: Any) -> float:
-    """From where on the model itself calls a row positive."""
-    return 0.5 if gives_probabilities(model) else 0.0
+def own_threshold(model: Any, score: Floats, said: NDArray[Any]) -> float:
+    """From where on the model itself calls a row positive; above it where a tie, as of the votes of
+    neighbours, goes to the other class."""
+    at = 0.5 if gives_probabilities(model) else 0.0
+    tied = score == at
+    return float(np.nextafter(at, np.inf)) if tied.any() and not said[tied].any() else at
 
 
 def fold_scores(contest: Contest, X: Floats) -> tuple[NDArray[np.intp], Floats]:

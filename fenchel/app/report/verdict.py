@@ -91,11 +91,13 @@ def candidate_lines(numbers: Numbers) -> list[str]:
 def model_line(numbers: Numbers) -> str:
     """The chosen model and its parameters."""
     model, contest = numbers["model"], numbers["contest"]
-    chosen = ", ".join(f"{key}={short(value)}" for key, value in model["chosen_params"].items())
+    params = {**model["chosen_params"], **model["found_params"]}
+    chosen = ", ".join(f"{key}={short(value)}" for key, value in params.items())
     rivals = len(contest["models"]) - 1
     against = "a constant" if not rivals else f"{rivals} other models and a constant"
     against = against.replace("1 other models", "1 other model")
-    return f"model: {model['words']}{f' ({chosen})' if chosen else ''}, chosen against {against}"
+    how = "chosen against" if rivals else "compared with"
+    return f"model: {model['words']}{f' ({chosen})' if chosen else ''}, {how} {against}"
 
 
 def score_line(numbers: Numbers) -> str:
@@ -115,8 +117,16 @@ def certificate_line(numbers: Numbers) -> str:
     if proof["definition"]:
         return f"certified: the {proof['definition']} is exact, {number(proof['objective'], 4)}"
     gap = proof["relative_gap"]
-    near = f"{gap:.2g}" if gap > ROUNDING else "rounding"
-    return f"certified: the fit is within {near} of the best possible objective ({proof['kind']})"
+    if gap is None:
+        return f"certified: its equations are solved to within {_near(proof['residual'])}"
+    near = f"{_near(gap)} of the best possible objective ({proof['kind']})"
+    if proof["kind"] == "exact":
+        return f"certified: a closed form, within {near}"
+    return f"certified: the fit is within {near}"
+
+
+def _near(error: float) -> str:
+    return f"{error:.2g}" if error > ROUNDING else "rounding"
 
 
 def findings_line(numbers: Numbers) -> str:
@@ -200,4 +210,6 @@ def short(value: Any) -> str:
     """A parameter or a bare number."""
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return number(value, 4) if isinstance(value, int | float) else str(value)

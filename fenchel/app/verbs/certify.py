@@ -65,10 +65,10 @@ def command(
     rows = _Rows(held, table, reading)
     step("certifying")
     stored = vars(held.model).get("certificate_")
-    proof, reason = _gap(held.model, *rows.encoded(rows.train))
+    proof, definition, reason = _gap(held.model, *rows.encoded(rows.train))
     if rows.is_alike and not rows.is_file and not _agrees(proof, stored):
         rows.take_all()
-        proof, reason = _gap(held.model, *rows.encoded(rows.train))
+        proof, definition, reason = _gap(held.model, *rows.encoded(rows.train))
     unseen, of = rows.unseen, table
     if test is not None:
         step(f"reading {test}")
@@ -88,12 +88,12 @@ def command(
         document["bars"] = bar_entries(bars, results)
         say_json(document)
     else:
-        _words(rows, proof, reason, stored)
+        _words(rows, proof, definition, reason, stored)
         for sentence in (f"Not bounded: {why}.",) if bounds is None else _quotable(bounds):
             say(sentence)
         if held.task.kind == "none" and proof is not None:
             say(_cluster_words(proof))
-        _verdict(held.model, proof, reason, bounds)
+        _verdict(proof, definition, bounds)
     check_bars(bars, results)
 
 
@@ -191,13 +191,17 @@ class _Rows:
             return X, None if self.held.task.target is None else self.held.task.codes(frame)
 
 
-def _gap(model: Any, X: Any, y: Any) -> tuple[Certificate | None, str]:
+def _gap(model: Any, X: Any, y: Any) -> tuple[Certificate | None, str, str]:
+    """The proof, what its number is called where it is a definition, and why there is none."""
+    from fenchel.models.certified import SelfCertified
     from fenchel.models.certify import certify
 
     try:
-        return certify(model, X, y), ""
+        proof = certify(model, X, y)
+        words = model.definition_on(X, y) if isinstance(model, SelfCertified) else ""
+        return proof, words, ""
     except (TypeError, ValueError) as error:
-        return None, " ".join(str(error).split())
+        return None, "", " ".join(str(error).split())
 
 
 def _bounds(held: Any, rows: tuple[Any, Any], delta: float) -> RiskCertificate:
@@ -232,14 +236,17 @@ def _agrees(proof: Certificate | None, stored: Any) -> bool:
     return abs(proof.value - stored.value) <= 1e-8 * max(abs(stored.value), stored.floor)
 
 
-def _words(rows: _Rows, proof: Certificate | None, reason: str, stored: Any) -> None:
+def _words(
+    rows: _Rows, proof: Certificate | None, definition: str, reason: str, stored: Any
+) -> None:
     say(f"{rows.words}.")
     if proof is None:
         say(f"Not certified: {reason}.")
         return
     if stored is not None and rows.is_alike and not rows.is_sampled:
         agrees = "agrees" if _agrees(proof, stored) else "does not agree"
-        say(f"The objective {agrees} with the one in the model file, {stored.value:.10g}.")
+        what = definition or "objective"
+        say(f"The {what} {agrees} with the one in the model file, {stored.value:.10g}.")
 
 
 def _cluster_words(proof: Certificate) -> str:
@@ -258,14 +265,12 @@ def _cluster_words(proof: Certificate) -> str:
     )
 
 
-def _verdict(
-    model: Any, proof: Certificate | None, reason: str, bounds: RiskCertificate | None
-) -> None:
+def _verdict(proof: Certificate | None, definition: str, bounds: RiskCertificate | None) -> None:
     from fenchel.app.verbs.told import certificate_words
 
     if proof is not None:
         proved = proof.kind != "estimate"
-        words = certificate_words(model, proof)
+        words = certificate_words(proof, definition)
         say(f"gap         {words}", bold=True, fg="green" if proved else "yellow")
     else:
         say("gap         not certified", bold=True, fg="yellow")

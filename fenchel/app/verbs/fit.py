@@ -188,7 +188,7 @@ def _told(entry: Any, model: Any) -> dict[str, Any]:
 
 def _found(model: Any) -> dict[str, Any]:
     """What the fit has chosen in the place of a parameter."""
-    from fenchel.app.verbs.told import chosen_parameters
+    from fenchel.app.models import chosen_parameters
 
     return chosen_parameters(model.get_params(deep=False), vars(model))
 
@@ -222,6 +222,7 @@ def _verdict(
     out: str | None,
     level: float,
 ) -> None:
+    from fenchel.app.report.fitted import definition_of
     from fenchel.app.verbs.told import certificate_words, say_metrics, task_words
 
     task, (rows, columns) = data.task, data.X.shape
@@ -237,7 +238,9 @@ def _verdict(
         say(f"chosen      {found}")
     proof = _proof(model, data)
     color = "green" if _is_converged(model, proof) else "yellow"
-    words = "none: this model proves nothing" if proof is None else certificate_words(model, proof)
+    words = "none: this model proves nothing"
+    if proof is not None:
+        words = certificate_words(proof, definition_of(model))
     say(f"certificate {words}", fg=color)
     _say_intervals(model, data, level)
     zero = not _coefficients(model).any()

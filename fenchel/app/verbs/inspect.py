@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from fenchel.app.models import chosen_parameters
 from fenchel.app.terminal import say, say_json, say_rows
 from fenchel.app.verbs import options
-from fenchel.app.verbs.told import chosen_parameters
 
 
 @click.command()

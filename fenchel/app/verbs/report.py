@@ -64,6 +64,11 @@ _BOUNDS = ("gap", "error", "false_positive", "false_negative")
     default=True,
     help="Whether gradient-boosted trees are fitted beside the models, as a yardstick.",
 )
+@click.option(
+    "--clusters",
+    is_flag=True,
+    help="With a target too: look for clusters of the training rows, and for classes in them.",
+)
 @click.option("--show-rows", is_flag=True, help="Let the report show rows of the table.")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.require
@@ -92,6 +97,7 @@ def command(
     models: tuple[str, ...],
     kind: str | None,
     challenger: bool,
+    clusters: bool,
     show_rows: bool,
     opens: bool,
     require: tuple[str, ...],
@@ -103,9 +109,9 @@ def command(
 
     Finds the task, profiles and encodes the columns, locks a test part away, compares the models
     that fit by nested cross-validation, fits the best and judges it once, beside a constant and
-    beside gradient-boosted trees. Where no column is the target: clusters and principal axes, with
-    the place of every row in a CSV file instead of a model. Without TABLE: data about breast cancer
-    that comes with scikit-learn.
+    beside gradient-boosted trees. Where no column is the target: clusters and principal axes, a
+    model of the clusters, and the place of every row in a CSV file. Without TABLE: data about
+    breast cancer that comes with scikit-learn.
 
     \b
     Examples:
@@ -161,6 +167,7 @@ def command(
                 text=text,
                 as_is=as_is,
                 challenger=challenger,
+                clusters=clusters,
                 show_rows=show_rows,
                 models=models or None,
                 command=shlex.join(["fenchel", *(args or ["report"])]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from fenchel.app.terminal import estimate_words, say_rows
@@ -106,23 +104,6 @@ def is_training_table(held: Any, path: str) -> bool:
         return False
 
 
-def certificate_words(model: Any, proof: Certificate) -> str:
+def certificate_words(proof: Certificate, definition: str) -> str:
     """What is proved; of a number that is a definition, what it is called and its value."""
-    from fenchel.models.certified import SelfCertified
-
-    if isinstance(model, SelfCertified) and model.definition:
-        return f"{model.definition} {proof.value:.10g}, exact by its definition"
-    return str(proof)
-
-
-def chosen_parameters(
-    parameters: Mapping[str, Any], attributes: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What a fit has chosen in the place of a parameter, such as 17 neighbours for "auto"."""
-    found = {}
-    for name in sorted(parameters):
-        value = attributes.get(f"{name}_")
-        if isinstance(value, bool) or not isinstance(value, Real) or value == parameters[name]:
-            continue
-        found[name] = int(value) if isinstance(value, Integral) else float(value)
-    return found
+    return f"{definition} {proof.value:.10g}, exact by its definition" if definition else str(proof)

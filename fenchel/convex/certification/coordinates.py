@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fenchel.convex.certification.dual_point import OnTable
 from fenchel.convex.certification.rounding import TREE, U, gamma
 from fenchel.convex.loss import Loss
 from fenchel.convex.multiclass import Joint
@@ -48,7 +49,7 @@ class Coordinates:
     offset: Floats | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, problem: Problem) -> Coordinates:
+    def of(cls, problem: OnTable) -> Coordinates:
         return cls(_weighted_mean(problem), np.arange(problem.design.dimension))
 
     @property
@@ -104,7 +105,7 @@ class Coordinates:
         return lam * (np.eye(self.count) if self.T is None else self.T.T @ self.T)
 
 
-def _weighted_mean(problem: Problem) -> Floats:
+def _weighted_mean(problem: OnTable) -> Floats:
     """A point near the mean of the rows that have weight; zero where b is not free, or where rows
     are sparse, which stay so."""
     design = problem.design
@@ -191,7 +192,7 @@ def _is_on_host(block: Block) -> bool:
     return is_sparse(block.X) or isinstance(block.X, np.ndarray)
 
 
-def coordinate_sizes(problem: Problem, coordinates: Coordinates) -> Floats:
+def coordinate_sizes(problem: OnTable, coordinates: Coordinates) -> Floats:
     """At least |x̃ⱼ| of every row, and 1 for the intercept."""
     design = problem.design
     assert isinstance(design, MatrixDesign)
@@ -217,7 +218,7 @@ def whitened(coordinates: Coordinates, H: Floats) -> Coordinates:
     return replace(new, offset=np.asarray((before + mean) @ step))
 
 
-def resolved(problem: Problem, coordinates: Coordinates, H: Floats) -> Coordinates | None:
+def resolved(problem: OnTable, coordinates: Coordinates, H: Floats) -> Coordinates | None:
     """The same without the directions along which the rows do not move but for the rounding of
     their own entries; None where there are none, or some that H alone does not resolve."""
     values, V, length, least = _spectrum(coordinates, H)
@@ -226,15 +227,13 @@ def resolved(problem: Problem, coordinates: Coordinates, H: Floats) -> Coordinat
         return None
     scale = np.sqrt(np.where(kept, values, 1.0))
     both = _turned(coordinates, V / scale / length[:, None])
-    for _ in range(
-        2
-    ):  # the kept directions taken out of the hidden ones, as far as pairs show them
+    # The kept directions are taken out of the hidden ones, as far as pairs show them.
+    for _ in range(2):
         sums = _Moments(both, problem.intercept)
         G = np.asarray(design.blocks.reduce(sums))
         inner = np.append(kept, True) if problem.intercept else kept
-        part = linalg.lstsq(G[np.ix_(inner, inner)], G[np.ix_(inner, ~inner)], check_finite=False)[
-            0
-        ]
+        both_sides = G[np.ix_(inner, inner)], G[np.ix_(inner, ~inner)]
+        part = linalg.lstsq(*both_sides, check_finite=False)[0]
         move = np.eye(len(values))
         move[np.ix_(kept, ~kept)] = -part[: int(kept.sum())]
         both = _turned(both, move)
@@ -261,7 +260,7 @@ class _Moments:
         return np.asarray((Z * s[:, None]).T @ Z)
 
 
-def _spreads(problem: Problem, coordinates: Coordinates) -> Floats:
+def _spreads(problem: OnTable, coordinates: Coordinates) -> Floats:
     """How far each coordinate's values lie apart, or from zero where b is not free."""
     design = problem.design
     assert isinstance(design, MatrixDesign)
@@ -297,7 +296,7 @@ def _turned(coordinates: Coordinates, step: Floats) -> Coordinates:
     return replace(coordinates, T=T @ step, offset=offset)
 
 
-def without_dependent(problem: Problem, coordinates: Coordinates, H: Floats) -> Coordinates | None:
+def without_dependent(problem: OnTable, coordinates: Coordinates, H: Floats) -> Coordinates | None:
     """The coordinates without columns that are exactly combinations of others, and of a constant
     where b is free; None where there are none.
 
@@ -346,7 +345,7 @@ def _combinations(G: Floats, size: Floats, kept: list[int], candidates: list[int
 
 
 def _are_exact(
-    problem: Problem,
+    problem: OnTable,
     coordinates: Coordinates,
     kept: list[int],
     candidates: list[int],

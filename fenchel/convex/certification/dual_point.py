@@ -9,15 +9,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
 from fenchel.convex.penalty import Elastic, NonNegative, Penalty
+from fenchel.data.design import Design
 
 Floats = NDArray[np.float64]
+
+
+class OnTable(Protocol):
+    """A problem as its coordinates see it: rows, and whether b is free."""
+
+    @property
+    def design(self) -> Design: ...
+
+    @property
+    def intercept(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -62,7 +62,7 @@ class PairSums:
     given: bool
 
     def __call__(self, block: Block) -> Totals:
-        parts = [self._part(some) for some in _chunks(block)]
+        parts = [self._part(some) for some in chunks(block)]
         total = parts[0]
         for part in parts[1:]:
             total = total + part
@@ -91,13 +91,13 @@ class PairSums:
         shift = np.full_like(theta, -self.middle if isinstance(loss, Distance) else 0.0)
         a = DoubleDouble(*two_sum(np.broadcast_to(linear, theta.shape), shift))
         r = DoubleDouble(*two_product(theta, s))
-        product = _times(r, a)
+        product = times(r, a)
         sides = [np.where(side, 1.0, 0.0) for side in (theta > 0.0, theta < 0.0)]
         columns = [
-            *(_masked(r, side) for side in sides),
-            *(_masked(product, side) for side in sides),
+            *(masked(r, side) for side in sides),
+            *(masked(product, side) for side in sides),
         ]
-        sums = ones.adjoint(_stack(columns))
+        sums = ones.adjoint(stacked(columns))
         curved = _weighed(s, curved)
         plain = [
             _weighed(s, value),
@@ -108,7 +108,7 @@ class PairSums:
             np.abs(product.hi),
             _weighed(s, np.abs(hi)),
         ]
-        return Totals(matrix.adjoint(_stack(columns[:2])), sums, _sums(ones, plain))
+        return Totals(matrix.adjoint(stacked(columns[:2])), sums, _sums(ones, plain))
 
     def _joint(
         self,
@@ -144,7 +144,7 @@ class PairSums:
         r.hi[rows, y], r.lo[rows, y] = -side.hi, -side.lo
         member = np.zeros_like(rest)
         member[rows, y] = s
-        columns = _stack([r, DoubleDouble.of(member)])
+        columns = stacked([r, DoubleDouble.of(member)])
         conjugate = _weighed(s, conjugate)
         plain = [
             _weighed(s, value),
@@ -177,8 +177,8 @@ def pair_evidence(
     S, M = design.weight, design.blocks.column_sizes
     pulled, sums, plain = found
     value, steep, curve_up, curve_down, curved, size, cross, scores = (float(v) for v in plain)
-    up_, down_, linear_up, linear_down = _columns(DoubleDouble(sums.hi[0], sums.lo[0]), 4)
-    v_up, v_down = _columns(pulled, 2)
+    up_, down_, linear_up, linear_down = columns_of(DoubleDouble(sums.hi[0], sums.lo[0]), 4)
+    v_up, v_down = columns_of(pulled, 2)
     v = v_up + v_down
     linear, extra = linear_up + linear_down, 0.0
     curve = curve_up + curve_down
@@ -291,7 +291,7 @@ def _value(problem: Problem, point: Point, value: float, steep: float) -> PointV
     return PointValue(total, up(error + slack + 4.0 * U * total + UNDERFLOW))
 
 
-def _chunks(block: Block) -> Iterator[Block]:
+def chunks(block: Block) -> Iterator[Block]:
     n = block.n_rows
     if n <= ROWS:
         yield block
@@ -313,16 +313,16 @@ def _sums(ones: OzakiMatrix, columns: list[Floats]) -> Floats:
     return np.asarray(ones.adjoint(DoubleDouble.of(values)).hi[0])
 
 
-def _times(r: DoubleDouble, a: DoubleDouble) -> DoubleDouble:
+def times(r: DoubleDouble, a: DoubleDouble) -> DoubleDouble:
     """r a in pairs."""
     return r.times(a.hi).plus(r.hi * a.lo)
 
 
-def _masked(r: DoubleDouble, side: Floats) -> DoubleDouble:
+def masked(r: DoubleDouble, side: Floats) -> DoubleDouble:
     return DoubleDouble(r.hi * side, r.lo * side)
 
 
-def _stack(columns: list[DoubleDouble]) -> DoubleDouble:
+def stacked(columns: list[DoubleDouble]) -> DoubleDouble:
     def wide(part: Floats) -> Floats:
         return part if part.ndim == 2 else part[:, None]
 
@@ -332,5 +332,5 @@ def _stack(columns: list[DoubleDouble]) -> DoubleDouble:
     )
 
 
-def _columns(both: DoubleDouble, count: int) -> list[DoubleDouble]:
+def columns_of(both: DoubleDouble, count: int) -> list[DoubleDouble]:
     return [DoubleDouble(both.hi[..., k], both.lo[..., k]) for k in range(count)]

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 # Rounding may take this share of a value before it is made again in pairs of floats: a thousandth
-# of the tightest gap that the passes of float64 are asked for in general, 1e-9.
+# of the tightest gap that the passes of float64 are asked for in general, 1e-9; or a thousandth of
+# the gap asked for, where that is more.
 SHARE = 1e-12
+# Entries of a table that a pass of float64 reads in a third of a millisecond, and one in pairs in a
+# few: there they are always made.
+SMALL = 2**16
 # Passes in pairs of floats cost about twenty of float64: they are made where rounding holds at
 # least this share of the gap.
 BLUR = 0.1
@@ -71,7 +75,7 @@ class Prover:
             return certified(value, bound, floor)
         blur = value.error + (0.0 if free else seen.dual.blur(penalty))
         blurred = blur > BLUR * (value.top - bound)
-        rough = value.relative_error > SHARE
+        rough = value.relative_error > max(SHARE, 1e-3 * self.enough)
         if rough or (blurred and self._is_open(value.top, bound, floor)):
             if problem.targets is not None and isinstance(problem.design, MatrixDesign):
                 return problem.certify_each(point, self.enough)

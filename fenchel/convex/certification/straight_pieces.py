@@ -19,6 +19,7 @@ with room for the move.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from fenchel.convex.certification.coordinates import (
     whitened,
     without_dependent,
 )
+from fenchel.convex.certification.dual_point import OnTable
 from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, down, gamma, up
 from fenchel.convex.certification.verified_solve import VerifiedFactor
 from fenchel.convex.distance import Distance
@@ -73,7 +75,7 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     if is_bounded(problem.penalty):
         held = (point[0] == 0.0) & (p - error > 1e-9 * M * size)
         base = replace(base, columns=np.flatnonzero(~held))
-    found = _reach(problem, base, p, error, level, level_error, stat, part)
+    found = reach_of_rows(problem, base, p, error, level, level_error, stat.weight, part)
     if found is None:
         return 0.0
     tau, room = found
@@ -88,24 +90,26 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     return max(down(low - up(tau * missed * (1.0 + rows), 4), 4), 0.0)
 
 
-def _reach(
-    problem: Problem,
+def reach_of_rows(
+    problem: OnTable,
     base: Coordinates,
     p: Floats,
     error: Floats,
     level: float,
     level_error: float,
-    stat: _PieceSums,
+    weight: Callable[[Block], Floats],
     part: bool,
 ) -> tuple[float, float] | None:
-    """τ, and the largest h."""
+    """τ = max |x̃·t| for Gt = (p, ρ), which are known up to their errors, G = Σ s h x̃x̃'/S with
+    `weight` s h of the rows of a block; and the largest h. None where G is not known to be positive
+    definite on what it is asked for."""
     design = problem.design
     assert isinstance(design, MatrixDesign)
     coordinates, eta = base, gamma(design.blocks.longest + TREE) + 32.0 * U
     for _ in range(4):
         if not coordinates.count + problem.intercept:
             return 0.0, 1.0
-        gram = _PieceGram(stat, coordinates, problem.intercept)
+        gram = _PieceGram(weight, coordinates, problem.intercept)
         H = np.asarray(design.blocks.reduce(gram)) / design.weight
         if not np.isfinite(H).all():
             return None
@@ -169,6 +173,13 @@ class _PieceSums:
             ),
         )
 
+    def weight(self, block: Block) -> Floats:
+        """s h of each row."""
+        s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
+        y, theta = host(block.y), host(block.aux["dual"])
+        low, high = self.loss.slopes(y)
+        return np.asarray(s * self.room(y, np.clip(theta, low, high)))
+
     def room(self, y: Floats, theta: Floats) -> Floats:
         """h: how far θ may move on its straight piece of l*; 1 for residuals, which do not move."""
         if self.residual:
@@ -182,7 +193,7 @@ class _PieceSums:
 class _PieceGram:
     """The statistic Σ s h z̃z̃'."""
 
-    sums: _PieceSums
+    weight: Callable[[Block], Floats]
     coordinates: Coordinates
     intercept: bool
 
@@ -190,9 +201,5 @@ class _PieceGram:
         Z = self.coordinates.rows(block.X)
         if self.intercept:
             Z = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
-        s = np.ones(len(Z)) if block.weight is None else host(block.weight)
-        y, theta = host(block.y), host(block.aux["dual"])
-        low, high = self.sums.loss.slopes(y)
-        h = s * self.sums.room(y, np.clip(theta, low, high))
-        half = Z * np.sqrt(h)[:, None]
+        half = Z * np.sqrt(self.weight(block))[:, None]
         return np.asarray(half.T @ half)

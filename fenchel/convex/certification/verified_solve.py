@@ -77,6 +77,18 @@ class VerifiedFactor:
         size += self.inverse * float(np.linalg.norm((error + np.abs(g) * gamma(4)) * self.scale))
         return up(size * size / (1.0 - self.kappa), n + 8)
 
+    def solved(
+        self, H: Floats, eta: float, g: Floats, error: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """v near H⁻¹g; at least what the exact Hv leaves of every g within the error; and the part
+        of that which is rounding. η: relative error of the entries of H."""
+        v = self.solve(g)
+        v = v + self.solve(g - H @ v)
+        root = np.sqrt(np.diagonal(H))
+        own = (np.abs(H) @ np.abs(v) + np.abs(g)) * gamma(len(v) + 4)
+        own = own + eta * root * float(root @ np.abs(v)) + error
+        return v, np.abs(g - H @ v) + own, own
+
     def reach(self, square: float, sizes: Floats) -> float:
         """At least |x·H⁻¹g| for every x with |xⱼ| ≤ sizesⱼ, where g'H⁻¹g is at most `square`."""
         length = float(np.linalg.norm(sizes * self.scale))

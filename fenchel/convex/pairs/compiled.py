@@ -41,9 +41,13 @@ def hinge(
     """Σ over pairs of weight sᵢsⱼ, u = clip(e/width, 0, 1) being the slope of the smoothed hinge:
 
     up[i] += Σⱼ sⱼu, down[j] += Σᵢ sᵢu, and the sums of max(e, 0), of the smoothed hinge, of
-    max(e, 0)(1 - u), and of 1 where 0 < u < 1. Here e = margin - t.
+    max(e, 0)(1 - u), and of 1 where 0 < u < 1; then the rounding error of up and down, each times
+    its weight, and of the third sum. Here e = margin - t.
+
+    What leaves a running sum leaves its rounding behind, which is therefore counted as it is made
+    (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.3).
     """
-    total, smooth, short, inside = 0.0, 0.0, 0.0, 0.0
+    total, smooth, short, inside, stray, blur = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(len(tree)):
         lo, mid, hi, top = tree[k, 0], tree[k, 1], tree[k, 2], tree[k, 3]
         if mid == lo:
@@ -69,15 +73,19 @@ def hinge(
             continue
         # c, r: Σs and Σse of the active pairs; w, v, q: Σs, Σse, Σse² of those with e ≤ width;
         # full: Σs of the rest.
-        c, r, w, v, q, full = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        # lost: the rounding error of v, over U; gone: of q.
+        c, r, w, v, q, full, lost, gone = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         near, far, last = mid, mid, held[0, hi - 1]
         for i in range(hi - 1, mid - 1, -1):
             key = held[0, i]
             step = last - key
             last = key
             r += step * c
+            gone += 2.0 * step * lost
             q += step * (2.0 * v + step * w)
             v += step * w
+            lost += 3.0 * v
+            gone += 6.0 * q
             while near > lo and key - held[0, near - 1] < margin:
                 near -= 1
                 e, sj = margin - (key - held[0, near]), held[1, near]
@@ -86,15 +94,21 @@ def hinge(
                 w += sj
                 v += sj * e
                 q += sj * e * e
+                lost += 3.0 * v
+                gone += 4.0 * q
             while far > near and key - held[0, far - 1] < margin - width:
                 far -= 1
                 e, sj = margin - (key - held[0, far]), held[1, far]
                 w -= sj
+                lost += 3.0 * (abs(v) + sj * e)
+                gone += 4.0 * (abs(q) + sj * e * e)
                 v -= sj * e
                 q -= sj * e * e
                 full += sj
             if far == near:
-                w, v, q = 0.0, 0.0, 0.0
+                w, v, q, lost, gone = 0.0, 0.0, 0.0, 0.0, 0.0
+            stray += held[1, i] * lost / width
+            blur += held[1, i] * (lost + gone / width)
             mine, part = held[1, i], v / width
             bend = q / width
             up[at[i]] += full + part
@@ -102,25 +116,30 @@ def hinge(
             smooth += mine * (r - v + 0.5 * bend - 0.5 * width * full)
             short += mine * (v - bend)
             inside += mine * w
-        w, v, full = 0.0, 0.0, 0.0
+        w, v, full, lost = 0.0, 0.0, 0.0, 0.0
         near, far, last = mid, mid, held[0, lo]
         for j in range(lo, mid):
             key = held[0, j]
             v += (key - last) * w
+            lost += 3.0 * v
             last = key
             while near < hi and held[0, near] - key < margin:
                 sj = held[1, near]
                 w += sj
                 v += sj * (margin - (held[0, near] - key))
+                lost += 3.0 * v
                 near += 1
             while far < near and held[0, far] - key < margin - width:
                 sj = held[1, far]
                 w -= sj
-                v -= sj * (margin - (held[0, far] - key))
+                e = sj * (margin - (held[0, far] - key))
+                lost += 3.0 * (abs(v) + e)
+                v -= e
                 full += sj
                 far += 1
             if far == near:
-                w, v = 0.0, 0.0
+                w, v, lost = 0.0, 0.0, 0.0
+            stray += held[1, j] * lost / width
             down[at[j]] += full + v / width
         if not top:
             merge(lo, mid, hi, held, at, spare, places)
@@ -128,6 +147,8 @@ def hinge(
     sums[1] += smooth
     sums[2] += short
     sums[3] += inside
+    sums[4] += stray
+    sums[5] += blur
 
 
 @njit(**_settings)

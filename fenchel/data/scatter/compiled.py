@@ -28,19 +28,23 @@ def _fill_rows(
     d: int,
     i0: int,
     m: int,
+    beside: NDArray[Any],
     codes: NDArray[Any],
     s: NDArray[Any],
     used: NDArray[Any],
     A: NDArray[Any],
     weight: NDArray[Any],
 ) -> None:
-    """Rows i0 … i0 + m - 1 to the ends of their classes' buffers, rows contiguous."""
+    """Rows i0 … i0 + m - 1, and what lies beside them, to the ends of their classes' buffers, rows
+    contiguous."""
     for i in range(i0, i0 + m):
         k = codes[i]
         if s[i] > 0.0 and k >= 0 and k < used.size:
             x, to = X[i * ldx : i * ldx + d], A[k, used[k]]
             for j in range(d):
                 to[j] = x[j]
+            for j in range(beside.shape[1]):
+                to[d + j] = beside[i, j]
             weight[k, used[k]] = s[i]
             used[k] += 1
 
@@ -52,6 +56,7 @@ def _fill_columns(
     d: int,
     i0: int,
     m: int,
+    beside: NDArray[Any],
     codes: NDArray[Any],
     s: NDArray[Any],
     used: NDArray[Any],
@@ -69,10 +74,14 @@ def _fill_columns(
             place[1, taken] = k * A.shape[1] + used[k]
             used[k] += 1
             taken += 1
-    flat = A.reshape(A.shape[0] * A.shape[1] * d)
+    width = A.shape[2]
+    flat = A.reshape(A.shape[0] * A.shape[1] * width)
     for j in range(d):
         for t in range(taken):
-            flat[place[1, t] * d + j] = X[j * ldx + place[0, t]]
+            flat[place[1, t] * width + j] = X[j * ldx + place[0, t]]
+    for t in range(taken):
+        for j in range(beside.shape[1]):
+            flat[place[1, t] * width + d + j] = beside[place[0, t], j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -152,6 +161,7 @@ def scatter_dense(
     n: int,
     d: int,
     fortran: bool,
+    beside: NDArray[Any],
     codes: NDArray[Any],
     s: NDArray[Any],
     part: int,
@@ -165,28 +175,29 @@ def scatter_dense(
     S: int,
     shared: bool,
 ) -> None:
-    """Parts first … last - 1: W[p] (K,), M[p] (K, d), and S[p] (K, d, d), lower triangles, or
-    shared: (1, d, d), the sum over the classes. A (K, room, d) holds the buffers."""
-    classes, room = A.shape[0], A.shape[1] - 1
+    """Parts first … last - 1: W[p] (K,), M[p] (K, p), and S[p] (K, p, p), lower triangles, or
+    shared: (1, p, p), the sum over the classes, of the p columns of the table and beside it. A (K,
+    room, p) holds the buffers."""
+    classes, room, width = A.shape[0], A.shape[1] - 1, A.shape[2]
     X = carray(pointer(table, values), (d if fortran else n) * ldx)
     used = np.zeros(classes, np.int64)
     weight = np.zeros((classes, room))
     place = np.zeros((2, chunk), np.int64)
-    shift, rest, origin = np.zeros(d), np.zeros(d), np.zeros((classes, d))
+    shift, rest, origin = np.zeros(width), np.zeros(width), np.zeros((classes, width))
     matrices = 1 if shared else classes
     for p in range(first, last):
         end = min(n, (p + 1) * part)
         for i0 in range(p * part, end, chunk):
             m = min(end, i0 + chunk) - i0
             if fortran:
-                _fill_columns(X, ldx, d, i0, m, codes, s, used, A, weight, place)
+                _fill_columns(X, ldx, d, i0, m, beside, codes, s, used, A, weight, place)
             else:
-                _fill_rows(X, ldx, d, i0, m, codes, s, used, A, weight)
+                _fill_rows(X, ldx, d, i0, m, beside, codes, s, used, A, weight)
             # Room for one more chunk must be left in every buffer.
             enough = 1 if i0 + m == end else room - chunk + 1
             for k in range(classes):
                 if used[k] >= enough:
-                    to = S + 8 * d * d * (p * matrices + (0 if shared else k))
+                    to = S + 8 * width * width * (p * matrices + (0 if shared else k))
                     W[p, k] += _absorb(
                         used[k],
                         A[k],
@@ -202,7 +213,7 @@ def scatter_dense(
                     used[k] = 0
         for k in range(classes):
             if W[p, k] > 0.0:
-                for j in range(d):
+                for j in range(width):
                     M[p, k, j] += origin[k, j]
 
 

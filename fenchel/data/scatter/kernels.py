@@ -21,12 +21,22 @@ DENSE = 0.2
 
 class ScatterKernel(Kernel[S], Generic[S]):
     """`scatter_dense` or `scatter_csr` for one block; classes 0 … n_classes - 1, or all rows as
-    one; shared: the classes' scatter matrices in one sum."""
+    one; shared: the classes' scatter matrices in one sum; beside: further columns of dense rows,
+    such as a target."""
 
     least_parts = 1  # d² products for each row of a part
 
-    def __init__(self, block: Block, layout: Layout, n_classes: int | None, shared: bool) -> None:
-        n, d = block.n_rows, layout.n_cols
+    def __init__(
+        self,
+        block: Block,
+        layout: Layout,
+        n_classes: int | None,
+        shared: bool,
+        beside: Floats | None = None,
+    ) -> None:
+        n = block.n_rows
+        self.beside = np.zeros((n, 0)) if beside is None else np.ascontiguousarray(beside)
+        d = layout.n_cols + self.beside.shape[1]
         self.X, self.layout, self.shared = block.X, layout, shared
         self.n, self.d, self.classes = n, d, 1 if n_classes is None else n_classes
         self.matrices = 1 if shared else self.classes
@@ -77,8 +87,9 @@ class ScatterKernel(Kernel[S], Generic[S]):
             np.zeros(1, X.dtype),
             step,
             self.n,
-            self.d,
+            self.layout.n_cols,
             fortran,
+            self.beside,
             self.codes,
             self.s,
             self.part,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fenchel.data.arrays import Array, is_sparse
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.graph.edges import nearest_graph, radius_graph, undirected
 from fenchel.geometry.search.all_pairs import AllPairs
@@ -158,5 +158,4 @@ def make_symmetric(D: Floats) -> None:
             mean = 0.5 * (D[here, there] + D[there, here].T)
             D[here, there], D[there, here] = mean, mean.T
 
-    for _ in ordered(strip, range(0, n, SIDE), thread_count()):
-        pass
+    parallel_map(strip, range(0, n, SIDE))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.graph.edges import Floats, Integers, edge_list, of_edges
 
 # Sources of a batch. Measured with 4000 rows of a swiss roll, ten neighbours, all sources: batches
@@ -69,8 +69,7 @@ def shortest_paths(graph: Any, sources: Integers | None = None) -> Floats:
         lower_together(*edges, batch, lanes)
         out[np.searchsorted(distinct, batch)] = lanes[:, : len(batch)].T
 
-    for _ in ordered(work, batches, thread_count()):
-        pass
+    parallel_map(work, batches)
     return out if np.array_equal(distinct, wanted) else out[back]
 
 

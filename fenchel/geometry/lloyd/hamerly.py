@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.geometry.distance import (
     LANES,
     bound_factor,
@@ -256,8 +256,7 @@ class BoundedRows:
                 cuts[t], cuts[t + 1], *sums,
             )  # fmt: skip
 
-        for _ in ordered(work, range(workers), workers):
-            pass
+        parallel_map(work, range(workers), workers)
 
     def _in_ranges(self, work: Any) -> tuple[list[tuple[int, int]], list[Any]]:
         """work(lo, hi) for ranges of rows, on all threads: what each row is given depends on
@@ -267,4 +266,4 @@ class BoundedRows:
         step = max(GRID, math.ceil(n / pieces / GRID) * GRID)
         spans = [(lo, min(lo + step, n)) for lo in range(0, n, step)]
         with one_blas_thread():
-            return spans, list(ordered(lambda span: work(*span), spans, workers))
+            return spans, parallel_map(lambda span: work(*span), spans, workers)

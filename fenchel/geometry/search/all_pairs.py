@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.geometry.search.metric import Metric
 from fenchel.geometry.search.search import Floats, Integers, Search, UndefinedDistance, Within
 
@@ -78,8 +78,7 @@ class AllPairs(Search):
             fold(rows, tile)
 
         slices = [slice(lo, min(lo + step, n)) for lo in range(0, n, step)]
-        for _ in ordered(work, slices, thread_count()):
-            pass
+        parallel_map(work, slices)
 
 
 def _plain(rows: Array) -> NDArray[Any]:

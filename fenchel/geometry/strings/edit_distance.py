@@ -9,7 +9,7 @@ import numpy as np
 
 from fenchel.data.arrays import Array
 from fenchel.data.kernel_tiles import TILE_POINTS, tiles
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.kernel_function import check_positive
 from fenchel.geometry.strings.string_kernel import Floats, StringKernel
 
@@ -84,8 +84,7 @@ class EditDistance(StringKernel):
             out[part] = block
 
         parts = list(tiles(n, m, max(pairs // width, 1), width))
-        for _ in ordered(fill, parts, thread_count()):
-            pass
+        parallel_map(fill, parts)
         if self.normalised:
             out /= np.maximum(np.maximum(rows.lengths[:, None], points.lengths), 1)
         return out

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.strings.code_points import CodePoints, Codes, Numbers
 from fenchel.geometry.strings.kmers.counts import (
     BITS,
@@ -105,8 +105,7 @@ class Mismatch(FeatureKernel):
             out[part] = self._sums((rows[part],), Counts.squares)
 
         parts = [slice(lo, lo + PART) for lo in range(0, len(out), PART)]
-        for _ in ordered(fill, parts, thread_count()):
-            pass
+        parallel_map(fill, parts)
         return Values(out)
 
     def _sums(self, tables: tuple[Counts, ...], value: Callable[..., Floats]) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.strings.code_points import CodePoints, Numbers
 from fenchel.geometry.strings.string_kernel import FeatureKernel, Floats, Values, whole_number
 
@@ -126,8 +126,7 @@ class Subsequence(FeatureKernel):
             gap_weighted(*sides, left[some], right[some], k, decay, out)
             x[some] = out
 
-        for _ in ordered(fill, range(0, len(order), step), thread_count()):
-            pass
+        parallel_map(fill, range(0, len(order), step))
         if fits.all():
             return Values(x)
         e = np.zeros(len(pairs), np.int64)
@@ -135,8 +134,7 @@ class Subsequence(FeatureKernel):
         def fill_wide(at: int) -> None:
             x[at], e[at] = _wide(_row(A, left[at]), _row(B, right[at]), k, decay)
 
-        for _ in ordered(fill_wide, np.flatnonzero(~fits).tolist(), thread_count()):
-            pass
+        parallel_map(fill_wide, np.flatnonzero(~fits).tolist())
         return Values(x, e)
 
 

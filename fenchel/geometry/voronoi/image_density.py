@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.voronoi.cells import Cells, cells_of
 from fenchel.geometry.voronoi.density import CellMoments, PlaneDensity
 from fenchel.geometry.voronoi.domain import Domain
@@ -104,8 +104,7 @@ class ImageDensity(PlaneDensity):
                 self.heights, self._around, room, sums, worst,
             )  # fmt: skip
 
-        for _ in ordered(work, range(0, k, RANGE), thread_count()):
-            pass
+        parallel_map(work, range(0, k, RANGE))
         mass, reach = sums[:, 0], cells.reach
         edge = np.bincount(cells.owners, cells.lengths, k) * sums[:, 4]
         gone = cells.counts == 0  # a sliver may be lost, along the longest line of the domain

@@ -18,6 +18,7 @@ from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, InMemory, Totals
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.lloyd.hamerly import BoundedRows
+from fenchel.geometry.lloyd.on_device import DeviceRows, half_product
 from fenchel.geometry.tiles import Nearest, PairFold
 from fenchel.models.base import host_keep
 
@@ -176,6 +177,34 @@ class PassedRows(ClusterRows):
         return np.concatenate(labels), energy
 
 
+class RowsOnDevice(PassedRows):
+    """A table on an accelerator: rows, labels and sums stay there."""
+
+    def __init__(self, blocks: InMemory) -> None:
+        self.whole = whole = blocks.whole
+        self.blocks = blocks
+        self.device = DeviceRows(whole.X, whole.weight, half_product(whole.X))
+        self.mass, self.middle = self.device.mass, self.device.middle
+        self.total = self.device.total
+
+    def begin(self) -> None:
+        self.device.forget()
+
+    def assign(self, C: NDArray[Any]) -> Assigned:
+        sums, mass, counts, settled = self.device.assign(C)
+        value = _objective(self.total, self.middle, C, sums, mass)
+        return Assigned(sums, mass, counts, value, settled)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        self.device.forget()
+
+    def labelled(self, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
+        self.device.assign(C)
+        labels = host(self.device.labels).astype(np.int32)
+        squares = host(self.device.squares(C))
+        return labels, summed(labels, _weigh(self.whole, squares), len(C))
+
+
 @dataclass(frozen=True)
 class LloydSums:
     """Sums of the rows of each centre, and J: a statistic."""
@@ -246,6 +275,8 @@ def cluster_rows(blocks: Blocks) -> ClusterRows:
     """Rows to be clustered, by their home."""
     if isinstance(blocks, InMemory) and isinstance(blocks.whole.X, np.ndarray):
         return HeldRows(blocks)
+    if isinstance(blocks, InMemory) and blocks.on_device and blocks.whole.X.device.type != "cpu":
+        return RowsOnDevice(blocks)
     return PassedRows(blocks)
 
 

@@ -92,6 +92,8 @@ class FisherDiscriminant(
     0.98 True
     """
 
+    objective = "minus the ratio of the variances between and within the classes, summed over axes"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "ridge": [Interval(Real, 0, None, closed="left")],

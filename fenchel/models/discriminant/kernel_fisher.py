@@ -181,7 +181,7 @@ class KernelFisherDiscriminant(
         axes = space.root[:, None] * (space.P.T @ alpha)  # with the signs that these have
         share = s / s.sum()
         means = K @ share
-        self._keep(gram, whole.X, used)
+        self._keep(gram.outside, whole.X, used)
         dtype = working_type(blocks)
         self.eigenvalues_ = values[:count].astype(dtype)
         shares = values / total if total > 0.0 else values

@@ -113,6 +113,8 @@ class LinearDiscriminantAnalysis(
     0.98 exact (150, 2)
     """
 
+    objective = "minus the log-likelihood of Gaussian classes with one covariance"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "solver": [StrOptions({"svd", "lsqr", "eigen"})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],

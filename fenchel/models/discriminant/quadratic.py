@@ -96,6 +96,11 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
     0.98 exact
     """
 
+    objective = (
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
+        "of those of the rows"
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "solver": [StrOptions({"svd", "eigen"})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],

@@ -84,6 +84,11 @@ class RegularizedDiscriminantAnalysis(SelfCertified, OwnCovariances):
     1.000 exact
     """
 
+    objective = (
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
+        "of those of the rows"
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, 1, closed="both")],
         "gamma": [Interval(Real, 0, 1, closed="both")],
@@ -178,6 +183,11 @@ class RegularizedDiscriminantAnalysisCV(SelfCertified, OwnCovariances):
     >>> print(model.lam_, model.gamma_, f"{model.errors_.min():.3f}")
     0.354 0.0 0.020
     """
+
+    objective = (
+        "minus the log-likelihood of Gaussian classes, with regularised covariances in the place "
+        "of those of the rows"
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lams": ["array-like"],

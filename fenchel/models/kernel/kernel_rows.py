@@ -83,7 +83,7 @@ class KernelRows:
         """
         rows = self.rows if members is None else self.rows[members]
         if isinstance(self.kernel, Precomputed) or not self.convex:
-            return GramDesign(self.gram(members), y, s)
+            return GramDesign(self.gram(members), y, s, semidefinite=self.convex)
         n = int(rows.shape[0])
         budget = 0.5 * free_memory() - 8.0 * factors * n * n
         return KernelDesign(self.kernel, InMemory(Block(0, rows, y, s), None), max(budget, 0.0))
@@ -140,7 +140,8 @@ def expansion_scores(estimator: Any, X: Any, coef: Any) -> NDArray[Any]:
     points = points if is_sparse(points) else host_keep(points)
     c = np.asarray(host_keep(as_known(coef)), np.float64)
     if isinstance(kernel, GivenColumns):
-        points = np.arange(len(c))[:, None]
+        numbers = vars(estimator).get("landmarks_", np.arange(len(c)))
+        points = np.asarray(host_keep(as_known(numbers)))[:, None]
     parts = []
     for block in [blocks.gather()] if blocks.local else blocks:
         rows = block.X if is_sparse(block.X) else host_keep(block.X)

@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, Kind, warn_outside
-from fenchel.data.arrays import double, host
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.arrays import host
+from fenchel.data.blocks import Block, InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows
@@ -29,59 +29,19 @@ from fenchel.models.kernel.kernel_rows import (
     kernel_tags,
     warn_indefinite,
 )
+from fenchel.models.kernel.landmark_rows import LANDMARKS
+from fenchel.models.kernel.ridge_landmarks import certify_landmarks, fit_landmarks
+from fenchel.models.kernel.ridge_rows import RidgeRows
 from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows
-from fenchel.solve.gram.ridge_proof import ridge_certificate
+from fenchel.solve.gram.ridge_proof import ridge_certificate, squares_value
 from fenchel.solve.gram.shifted_gram import ShiftedGram
 from fenchel.solve.least_squares import least_squares
 from fenchel.solve.ridge import each_target, squares_certificate
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class RidgeRows:
-    """The rows of a fit with weight, their targets (n, T) times 2^-exponent, and the weights.
-
-    members: their numbers, None where all rows have weight; flat: y was a vector.
-    """
-
-    members: Numbers | None
-    y: Floats
-    s: Floats
-    exponent: int
-    flat: bool
-
-    @classmethod
-    def of(cls, blocks: Blocks) -> RidgeRows:
-        whole = blocks.gather()
-        y = host(double(whole.y))
-        flat, n = y.ndim == 1, whole.n_rows
-        y = y.reshape(n, -1)
-        s = np.ones(n) if whole.weight is None else host(whole.weight).astype(np.float64)
-        members = None
-        if not (s > 0.0).all():
-            members = np.flatnonzero(s > 0.0)
-            y, s = y[members], s[members]
-        exponent = math.frexp(float(np.abs(y).max(initial=0.0)))[1]
-        return cls(members, np.ldexp(y, -exponent), s, exponent, flat)
-
-    def spread(self, c: Floats, n: int) -> Floats:
-        """Coefficients in the units of y, on all rows."""
-        c = np.ldexp(c, self.exponent)
-        if self.members is None:
-            return c
-        out = np.zeros((n, c.shape[1]))
-        out[self.members] = c
-        return out
-
-    def objective(self, certificate: Certificate) -> Certificate:
-        """The certificate in the units of y, where float64 has such numbers."""
-        if abs(self.exponent) > 500:
-            return certificate
-        return certificate.scaled(math.ldexp(1.0, 2 * self.exponent))
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified):
@@ -109,26 +69,40 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         Keywords of a function.
     tol : float, default 1e-6
         Relative duality gap to reach.
+    landmarks : int, array of row numbers or None
+        Fit f = Σ cⱼ k(zⱼ, ·) over so many rows z, drawn evenly, or over those given, to all n rows
+        (Nyström's features), for n of which K cannot be held: passes over the rows, wherever they
+        lie, whose kernel values are made anew. alpha must be above 0, the kernel semi-definite.
+    random_state : int or RandomState
+        Of the landmarks; None: the same ones at every fit.
 
     Attributes
     ----------
     dual_coef_ : array of shape (n,) or (n, n_targets)
-    X_fit_ : the rows of the fit; of "precomputed", the matrix K
+        Of landmarks, one for each of X_fit_.
+    X_fit_ : the rows of the fit, or the landmarks; of "precomputed", the matrix K, or their rows
     kernel_ : the kernel with its parameters
+    landmarks_ : array of int, with `landmarks`
+        Their numbers, without those that are combinations of the others but for rounding.
     storage_ : str
         Whether K was kept in memory, and in which precision it was factored.
     certificate_ : Certificate
-        On the objective above, summed over the targets.
+        On the objective above, summed over the targets; with `landmarks` among functions of these.
+    full_certificate_ : Certificate, with `landmarks`, of at most 8 rows for each
+        The same among all functions of the kernel: what the landmarks cost. Of more rows
+        ``fenchel.certify(model, X, y)`` gives it, in n²/2 kernel values.
     converged_ : bool
     history_ : tuple of Certificate
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
-    Of n rows a fit takes n³/3 products and 4 n² bytes, and 8 n² more where K is kept.
+    Of n rows a fit takes n³/3 products and 4 n² bytes, and 8 n² more where K is kept. With m
+    landmarks it takes some ten passes of n m kernel values, q m³/2 products, q of 2 to 20, and a
+    few times 8 m² bytes.
 
     Reference: Saunders, Gammerman and Vovk, Ridge regression learning algorithm in dual variables,
-    ICML 1998.
+    ICML 1998; Rudi, Carratino and Rosasco, FALKON: an optimal large scale kernel method, NIPS 2017.
 
     Examples
     --------
@@ -138,12 +112,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
     >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5).fit(X, np.sin(X[:, 0]))
     >>> round(float(model.predict([[1.0]])[0]), 3), model.certificate_.relative_gap < 1e-6
     (0.842, True)
+    >>> few = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5, landmarks=12)
+    >>> few.fit(X, np.sin(X[:, 0])).full_certificate_.relative_gap < 1e-2
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         **KERNEL,
         "tol": [Interval(Real, 0, None, closed="left")],
+        **LANDMARKS,
     }
 
     def __init__(
@@ -156,6 +134,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         tol: float = 1e-6,
+        landmarks: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -164,25 +144,24 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.tol = tol
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = target_rows(self, X, y, sample_weight)
-        found = RidgeRows.of(blocks)
+        found = RidgeRows.of(blocks, dropped=self.landmarks is None)
         alphas = each_target(host(self.alpha), found.y.shape[1])
+        for name in ("landmarks_", "full_certificate_"):
+            self.__dict__.pop(name, None)
+        if self.landmarks is not None:
+            fit_landmarks(self, blocks, found, alphas)
+            return self
         rows = kernel_rows(self, blocks)
-        self.kernel_, self.X_fit_ = rows.outside, rows.X
         if not rows.convex:
             warn_indefinite(self)
-            whole = GramDesign(rows.gram(found.members), found.y, found.s)
-            design: KernelExpansion = whole
-            c, self.storage_ = _stationary(whole, found, alphas)
-        else:
-            design = rows.design(found.y, found.s, found.members)
-            c, self.storage_ = _solved(rows, design, found, alphas)
-        proof = Proof(rows, design, found, alphas)
-        keep_coefficients(self, proof, c, blocks.dtype)
+        fit_expansion(self, rows, found, alphas, blocks.dtype)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -192,14 +171,37 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         return values_out(expansion_scores(self, X, self.dual_coef_), X)
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
-        """The certificate of these coefficients as functions on the rows of the fit."""
+        """The certificate of these coefficients among all functions of the kernel, on the rows of
+        the fit."""
         blocks = fitted_rows(self, X, y, sample_weight)
-        found = RidgeRows.of(blocks)
-        rows = kernel_rows(self, blocks)
-        return certify_expansion(self, rows, found, each_target(host(self.alpha), found.y.shape[1]))
+        found = RidgeRows.of(blocks, dropped=self.landmarks is None)
+        alphas = each_target(host(self.alpha), found.y.shape[1])
+        if self.landmarks is not None:
+            return certify_landmarks(self, blocks, found, alphas)
+        return certify_expansion(self, kernel_rows(self, blocks), found, alphas)
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(self, super().__sklearn_tags__())
+
+
+def fit_expansion(
+    estimator: Any,
+    rows: KernelRows,
+    found: RidgeRows,
+    alphas: Floats,
+    dtype: Any,
+    given: KernelExpansion | None = None,
+) -> None:
+    """Solves the equations and writes down what a fit says; given: the design, where it is made."""
+    estimator.kernel_, estimator.X_fit_ = rows.outside, rows.X
+    if not rows.convex:
+        whole = GramDesign(rows.gram(found.members), found.y, found.s)
+        design: KernelExpansion = whole
+        c, estimator.storage_ = _stationary(whole, found, alphas)
+    else:
+        design = rows.design(found.y, found.s, found.members) if given is None else given
+        c, estimator.storage_ = _solved(rows, design, found, alphas)
+    keep_coefficients(estimator, Proof(rows, design, found, alphas), c, dtype)
 
 
 def _solved(
@@ -261,15 +263,17 @@ class Proof:
         parts, some = [], alphas > 0.0
         if some.any():
             Kc = self.design.product(c[:, some])
-            sides = self.design.diagonal(), found.y[:, some], found.s
-            parts.append(ridge_certificate(Kc, *sides, alphas[some], c[:, some]))
+            design = self.design
+            sides = design.sizes(), found.y[:, some], found.s, alphas[some], c[:, some]
+            parts.append(ridge_certificate(Kc, *sides, design.entry_error))
         if not some.all():
             columns = np.flatnonzero(~some)
             least = _least(self.rows, found, columns)[1]
-            left = found.y[:, columns] - self.design.product(c[:, columns])
-            value = float(np.sum(found.s[:, None] * left**2))
-            bound = min(least.bound, value)
-            kind: Kind = "estimate" if least.kind == "estimate" else "duality"
+            value, error = squares_value(self.design, found.y[:, columns], found.s, c[:, columns])
+            # The bound is that of K as computed, which another K near it may go below.
+            known = self.design.entry_error == 0.0 or least.bound == 0.0
+            kind: Kind = "duality" if known and least.kind != "estimate" else "estimate"
+            bound = max(least.bound - error, min(least.bound, 0.0))
             parts.append(Certificate(value, bound, kind, floor=least.floor))
         return reduce(Certificate.__add__, parts)
 

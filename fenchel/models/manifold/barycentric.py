@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.models.spectral.eigenfunctions import SparseMemory
 
@@ -54,8 +54,7 @@ def barycentric_weights(
         out[rows] = _solved(points[rows], vertices[numbers[rows]], reg, lo)
 
     with one_blas_thread():
-        for _ in ordered(work, range(0, m, step), thread_count()):
-            pass
+        parallel_map(work, range(0, m, step))
     return out
 
 

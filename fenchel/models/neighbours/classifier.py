@@ -82,6 +82,7 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
     """
 
     classes_: Any
+    elsewhere = "share of rows misclassified"
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KNeighborsClassifier:

@@ -76,6 +76,9 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
     array([ True])
     """
 
+    definition = "mean squared leave-one-out error"
+    elsewhere = "mean squared error"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SMOOTHING,
         "local_linear": ["boolean"],
@@ -208,6 +211,9 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     """
 
     classes_: Any
+
+    definition = "mean squared leave-one-out error of the shares"
+    elsewhere = "share of rows misclassified"
 
     def __init__(
         self,

@@ -81,6 +81,9 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
     (18, 3209)
     """
 
+    definition = "mean squared leave-one-out error"
+    elsewhere = "mean squared error"
+
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KNeighborsRegressor:
         """Keep the rows X and their targets y; sample_weight: how many copies of each."""

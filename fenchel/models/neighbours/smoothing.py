@@ -58,6 +58,7 @@ class Smoothing(SelfCertified, BaseEstimator):
     weight_fit_: Floats | None
     bandwidth_: float
     definition = "leave-one-out error"
+    elsewhere: ClassVar[str]  # what is taken of rows other than those of the fit
 
     @property
     @abstractmethod
@@ -242,12 +243,21 @@ class Smoothing(SelfCertified, BaseEstimator):
             raise ValueError(f"certifying a {type(self).__name__} needs the target y of the rows")
         check_is_fitted(self, "X_fit_")
         target, s = scored_targets(X, y, sample_weight)
-        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
-        if self._mass >= 2.0 and are_rows_of_fit(
-            blocks, target, s, self.X_fit_, fitted, self.weight_fit_
-        ):
+        if self._leaves_out(X, target, s):
             return exact(float(self.leave_one_out(self.bandwidth_)[0]))
         return exact(self._risk(X, target, s))
+
+    def definition_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> str:
+        """What `certify_on` takes of these rows."""
+        left_out = self._leaves_out(X, *scored_targets(X, y, sample_weight))
+        return self.definition if left_out else self.elsewhere
+
+    def _leaves_out(self, X: Any, target: NDArray[Any], s: Floats) -> bool:
+        """Whether these are the rows of the fit, of which there are two."""
+        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        return self._mass >= 2.0 and are_rows_of_fit(
+            blocks, target, s, self.X_fit_, fitted, self.weight_fit_
+        )
 
     @property
     def _fitted_target(self) -> NDArray[Any]:

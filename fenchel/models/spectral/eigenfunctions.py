@@ -39,7 +39,7 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.namespace import as_known
@@ -357,5 +357,5 @@ def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
 
     cuts = range(0, block.n_rows, height)
     with one_blas_thread():
-        parts = list(ordered(part, cuts, thread_count()))
+        parts = parallel_map(part, cuts)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.kernel_design import kernel_product
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.kernel import Gaussian, KernelFunction, Linear
 from fenchel.geometry.search.euclidean import EuclideanSearch
@@ -116,8 +116,7 @@ def fixed_points(kernel: Gaussian, points: Floats, gammas: Floats, starts: Float
             out[some] = _moved(kernel, points, gammas[some], starts[some])
 
     with one_blas_thread():
-        for _ in ordered(work, range(0, len(starts), TOGETHER), thread_count()):
-            pass
+        parallel_map(work, range(0, len(starts), TOGETHER))
     return out
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.data.table import check_weight
 from fenchel.score.embedding.spaces import Space, two_spaces
 from fenchel.score.groups import Floats
@@ -66,7 +66,7 @@ class Pairs:
             return np.asarray(values @ w)
 
         with one_blas_thread():
-            return np.sum(list(ordered(work, range(0, n, STEP), thread_count())), axis=0)
+            return np.sum(parallel_map(work, range(0, n, STEP)), axis=0)
 
 
 def stress(

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from fenchel.score.groups import Floats
-from fenchel.show.cells import MOST, colours, legend, place, side
+from fenchel.show.cells import MOST, cell_numbers, colours, legend, place, side
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import rounded, table
 from fenchel.show.words import distinct, percent, plain
@@ -179,11 +179,9 @@ def _ends(*parts: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
 
 def _rows(Z: Floats, R: Floats, ends: Any, inks: list[str], sides: Any) -> Any:
     """Circles of rows, in the mean of their components' colours."""
-    at = []
-    for values, (low, high) in zip(Z.T, ends, strict=True):
-        at.append(np.clip(((values - low) / (high - low) * CELLS).astype(int), 0, CELLS - 1))
-    cell = at[0] * CELLS + at[1]
-    used, index, counts = np.unique(cell, return_inverse=True, return_counts=True)
+    used, index, counts = np.unique(
+        cell_numbers(Z, ends, CELLS), return_inverse=True, return_counts=True
+    )
     shares = np.column_stack([np.bincount(index, r, len(used)) for r in R.T]) / counts[:, None]
     mixed, code = np.unique(_mixtures(shares, inks), return_inverse=True)
     data = table(i=used // CELLS, j=used % CELLS, n=counts, c=code)

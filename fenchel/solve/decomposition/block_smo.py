@@ -112,6 +112,8 @@ class BlockSMO(Solver):
             given = start.point[0] if isinstance(start, State) else start[0]
             beta = box.feasible(np.asarray(given, np.float64))
         assert isinstance(problem.design, KernelExpansion)
+        if self.convex:
+            problem.design.require_semidefinite()
         cache = RowCache(problem.design, 2 * self.block, self.memory, single=True)
         none = np.zeros(0, np.int64)
         return self._state(problem, box, beta, none, 0, cache, stalled=False)

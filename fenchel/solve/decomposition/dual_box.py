@@ -68,14 +68,19 @@ class DualBox:
 
     def feasible(self, beta: Floats) -> Floats:
         """A point of the box near β, with Σβ = 0 where b is free: the heavier side is scaled down,
-        and 0 lies in every interval. (`OneClass.project` has seen to another sum.)"""
+        and 0 lies in every interval. Coefficients at a bound stay there, if the others can give
+        enough: off by a rounding their rows would break the optimality conditions.
+        (`OneClass.project` has seen to another sum.)"""
         beta = np.clip(beta, self.low, self.high)
         if not self.free or self.first is not None:
             return beta
-        up, down = float(np.maximum(beta, 0.0).sum()), float(np.maximum(-beta, 0.0).sum())
-        if up > down:
-            return np.where(beta > 0.0, beta * (down / up), beta)
-        return np.where(beta < 0.0, beta * (up / down), beta) if down > up else beta
+        excess = float(beta.sum())
+        heavy = beta > 0.0 if excess > 0.0 else beta < 0.0
+        inside = heavy & (beta < self.high) & (beta > self.low)
+        some = inside if abs(float(beta[inside].sum())) > abs(excess) else heavy
+        if excess == 0.0 or not some.any():
+            return beta
+        return np.where(some, beta * (1.0 - excess / float(beta[some].sum())), beta)
 
     def slopes(self, beta: Floats, F: Floats) -> tuple[Floats, Floats]:
         """Of the objective where βᵢ rises and where it falls; inf and -inf where it cannot."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import one_blas_thread, ordered, thread_count
 from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.solve.decomposition.compiled import add_rows, block_of
 
 Floats = NDArray[np.float64]
@@ -80,8 +80,7 @@ class RowCache:
             self.rows[places, part] = maker(part)
 
         with one_blas_thread():
-            for _ in ordered(make, range(0, n, TILE), thread_count()):
-                pass
+            parallel_map(make, range(0, n, TILE))
         self.owner[places] = numbers
         self.slot[numbers] = places
         self.made += len(numbers)
@@ -101,5 +100,4 @@ class RowCache:
         def part(i: int) -> None:
             add_rows(F, self.rows, slots, c, cuts[i], cuts[i + 1])
 
-        for _ in ordered(part, range(workers), workers):
-            pass
+        parallel_map(part, range(workers), workers)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 
 Floats = NDArray[np.float64]
 # Rows of a range: of an 8000 x 8000 matrix times 15 columns 256, 512 and 1024 rows took 32, 29 and
@@ -40,8 +40,7 @@ class DenseSymmetric:
             np.matmul(A[lo : lo + RANGE], V, out=out[lo : lo + RANGE])
 
         with one_blas_thread():
-            for _ in ordered(work, range(0, n, RANGE), thread_count()):
-                pass
+            parallel_map(work, range(0, n, RANGE))
         return out
 
 

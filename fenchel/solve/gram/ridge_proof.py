@@ -4,9 +4,17 @@
 
 For a = c the gap P - D is Σ sᵢ ρᵢ², ρ = y - Kc - αS⁻¹c: the equations' own residual.
 
-What is charged: of the computed Kc an error γ Σⱼ √(kᵢᵢkⱼⱼ)|cⱼ| each row, γ of `product_error`; and
-since K as computed is positive semi-definite but for rounding, the least eigenvalue -δ, δ = n ε max
-kᵢᵢ, that it may have: the proof is of the nearest K that is.
+What is charged, K being the exact matrix and K̂ the computed one:
+
+product     |(K̂c)ˆ - Kc|ᵢ ≤ eᵢ := (γ + κ) √Sᵢ Σⱼ √Sⱼ|cⱼ|, γ of `product_error`, κ the error of an
+            entry relative to √(SᵢSⱼ), S the kernel's sizes, kᵢᵢ or more
+value       its change by e is Σ (-2sρ - αc)e + Σ se², since the residual is ρ + αS⁻¹c; and the
+            rounding of a sum of n terms that are not negative, γ(n + 8) of it
+gap         (‖S^½ρ̂‖ + ‖S^½e‖ + rounding of ρ̂)²
+eigenvalue  a matrix that is given may be semi-definite but for rounding: the least eigenvalue -δ,
+            δ = n ε max kᵢᵢ, that it may have; the proof is then of the nearest K that is
+
+Both are taken off the bound, which lies below the value as computed by all of it.
 
 Reference: Saunders, Gammerman and Vovk, Ridge regression learning algorithm in dual variables, ICML
 1998.
@@ -18,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.rounding import gamma
+from fenchel.data.kernel_design import KernelExpansion
 from fenchel.data.matrix_products import product_error
 
 Floats = NDArray[np.float64]
@@ -25,11 +35,19 @@ EPS = 2.0**-52
 
 
 def ridge_certificate(
-    Kc: Floats, diagonal: Floats, y: Floats, s: Floats, alpha: Floats, c: Floats, steps: int = 0
+    Kc: Floats,
+    sizes: Floats,
+    y: Floats,
+    s: Floats,
+    alpha: Floats,
+    c: Floats,
+    entry_error: float = 0.0,
+    steps: int = 0,
 ) -> Certificate:
     """The certificate of coefficients c (n, T) for targets y (n, T), summed over the targets.
 
-    Kc: the products, made in float64; diagonal: of K; s > 0; alpha > 0: one for each target.
+    Kc: the products, made in float64; sizes and entry_error: of K (`KernelExpansion`); s > 0;
+    alpha > 0: one for each target.
     """
     n = len(s)
     weight = s[:, None]
@@ -37,26 +55,43 @@ def ridge_certificate(
     shift = alpha * c / weight
     rho = residual - shift
     value = np.sum(weight * residual**2, axis=0) + alpha * np.maximum(np.sum(c * Kc, axis=0), 0.0)
-    root = np.sqrt(np.maximum(diagonal, 0.0))
-    reach = np.sum(root[:, None] * np.abs(c), axis=0)  # Σ √kⱼⱼ |cⱼ|
-    delta = n * EPS * float(diagonal.max(initial=0.0))
+    sizes = np.maximum(sizes, 0.0)
+    reach = np.sum(np.sqrt(sizes)[:, None] * np.abs(c), axis=0)  # Σ √Sⱼ |cⱼ|
+    share = product_error(n) + entry_error
+    delta = n * EPS * float(sizes.max(initial=0.0)) if entry_error == 0.0 else 0.0
     size = np.sqrt(np.sum(c**2, axis=0))
     # ‖S^½ error‖ of the residual: of the product, of the differences, of the missing eigenvalue.
     error = (
-        product_error(n) * np.sqrt(float(np.sum(s * np.maximum(diagonal, 0.0)))) * reach
+        share * np.sqrt(float(np.sum(s * sizes))) * reach
         + 2.0 * EPS * _norm(weight, np.abs(y) + np.abs(Kc) + np.abs(shift))
         + delta * np.sqrt(float(s.max())) * size
     )
-    gap = (_norm(weight, rho) + error) ** 2
-    # What rounding may have taken off the value: -2ρ'S e - α c'e for an error e of Kc, as the
-    # residual is ρ + αS⁻¹c.
-    first = alpha * (product_error(n) * reach**2 + delta * size**2)
-    charge = 2.0 * _norm(weight, rho) * error + error**2 + first + 4.0 * n * EPS * value
-    bound = np.maximum(value - gap - charge, 0.0)
+    error = error * (1.0 + gamma(n + 16))
+    left = _norm(weight, rho) * (1.0 + gamma(n + 8))
+    gap = (left + error) ** 2
+    first = alpha * (share * reach**2 + delta * size**2)
+    terms = value + alpha * np.sum(np.abs(c * Kc), axis=0)
+    charge = (2.0 * left * error + error**2 + first + gamma(n + 16) * terms) * (1.0 + gamma(n + 32))
+    bound = np.maximum(value - gap - charge - 8.0 * EPS * value, 0.0)
+    bound = np.where(np.isfinite(bound), bound, 0.0)  # 0 ≤ P is left where no charge is finite
+    total = float(bound.sum()) * (1.0 - gamma(len(bound) + 2))
     floor = 16.0 * EPS * np.sum(weight * y**2, axis=0)
-    return Certificate(
-        float(value.sum()), float(bound.sum()), "duality", steps, floor=float(floor.sum())
-    )
+    return Certificate(float(value.sum()), total, "duality", steps, floor=float(floor.sum()))
+
+
+def squares_value(design: KernelExpansion, y: Floats, s: Floats, c: Floats) -> tuple[float, float]:
+    """Σ s (y - Kc)² over all targets, and what rounding may have made of it."""
+    n, weight = len(s), s[:, None]
+    Kc = design.product(c)
+    residual = y - Kc
+    sizes = np.maximum(design.sizes(), 0.0)
+    reach = np.sum(np.sqrt(sizes)[:, None] * np.abs(c), axis=0)
+    share = product_error(n) + design.entry_error
+    error = share * np.sqrt(float(np.sum(s * sizes))) * reach + EPS * _norm(weight, residual)
+    values = np.sum(weight * residual**2, axis=0)
+    off = (2.0 * np.sqrt(values) + error) * error * (1.0 + gamma(n + 32)) + gamma(n + 16) * values
+    total = float(values.sum())
+    return total, float(off.sum()) * (1.0 + gamma(len(off) + 8)) + gamma(len(off) + 2) * total
 
 
 def _norm(weight: Floats, v: Floats) -> Floats:

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import free_memory, one_blas_thread, ordered, thread_count
+from fenchel.data.blocks import free_memory
 from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky
 
 Floats = NDArray[np.float64]
+Inverse = Callable[[Floats], Floats]  # of the columns of a matrix
 U = 2.0**-53
 STRIP = 256  # rows of the matrix that are made at once
 # Rounding n² entries to 24 bits moves eigenvalues by some √n 2⁻²⁴ of the largest entry; a shift
@@ -63,34 +65,45 @@ class ShiftedGram:
         """c for the columns of y."""
         b = self.root[:, None] * y
         diagonal = self.design.diagonal() * self.root**2
-        top = float(diagonal.max(initial=0.0))
-        if not top > 0.0:
+        if not float(diagonal.max(initial=0.0)) > 0.0:
             return ShiftedSolution(self.root[:, None] * b / self.alpha, "exact", 0)
-        exponent = math.frexp(max(top, self.alpha))[1]
-        shift = math.ldexp(self.alpha, -exponent)
         trace = float(diagonal.sum())
-        taken = 0
-        if shift >= SINGLE_NOISE * math.sqrt(len(b)):
-            factor = self._factor(np.dtype(np.float32), exponent, shift)
-            if factor is not None:
-                ahead = _preconditioner(factor, exponent)
-                u, taken, reached = conjugate_steps(self.product, ahead, b, trace, SINGLE_STEPS)
-                if reached:
-                    return ShiftedSolution(self.root[:, None] * u, "float32", taken)
-                del factor, ahead
-        lifted = shift
+        taken, ahead = 0, self.inverse_in_single()
+        if ahead is not None:
+            u, taken, reached = conjugate_steps(self.product, ahead, b, trace, SINGLE_STEPS)
+            if reached:
+                return ShiftedSolution(self.root[:, None] * u, "float32", taken)
+            del ahead
+        u, more, _ = conjugate_steps(self.product, self.inverse(), b, trace, DOUBLE_STEPS)
+        return ShiftedSolution(self.root[:, None] * u, "float64", taken + more)
+
+    def inverse_in_single(self) -> Inverse | None:
+        """(DKD + αI)⁻¹ by a factor in float32; None where α is too small for that."""
+        exponent, shift = self._scale()
+        if not shift >= SINGLE_NOISE * math.sqrt(len(self.root)):
+            return None
+        factor = self._factor(np.dtype(np.float32), exponent, shift)
+        return None if factor is None else _inverse(factor, exponent)
+
+    def inverse(self) -> Inverse:
+        """(DKD + αI)⁻¹ by a factor in float64, of an α lifted to where there is one."""
+        exponent, shift = self._scale()
         factor = self._factor(np.dtype(np.float64), exponent, shift)
         if factor is None:  # α is below rounding: what is solved for is what the steps reach
-            lifted = shift + 16.0 * len(b) * U
+            lifted = shift + 16.0 * len(self.root) * U
             factor = self._factor(np.dtype(np.float64), exponent, lifted)
         if factor is None:
             raise ValueError(
                 "the kernel is not positive semi-definite on these rows (or not symmetric), so "
                 "the problem is not convex: choose a kernel that is, or raise alpha"
             )
-        ahead = _preconditioner(factor, exponent)
-        u, more, _ = conjugate_steps(self.product, ahead, b, trace, DOUBLE_STEPS)
-        return ShiftedSolution(self.root[:, None] * u, "float64", taken + more)
+        return _inverse(factor, exponent)
+
+    def _scale(self) -> tuple[int, float]:
+        """e and α/2^e, 2^e above the diagonal and α."""
+        top = float((self.design.diagonal() * self.root**2).max(initial=0.0))
+        exponent = math.frexp(max(top, self.alpha))[1]
+        return exponent, math.ldexp(self.alpha, -exponent)
 
     def _factor(self, dtype: np.dtype[Any], exponent: int, shift: float) -> NDArray[Any] | None:
         """The factor of (DKD)/2^e + shift I in its lower triangle; None where there is none."""
@@ -111,10 +124,14 @@ class ShiftedGram:
                 A[rows, width] = strip * (root[rows, None] * unit) * root[width]
 
         with one_blas_thread():
-            for _ in ordered(fill, range(0, n, STRIP), thread_count()):
-                pass
+            parallel_map(fill, range(0, n, STRIP))
         A.reshape(-1)[:: n + 1] += dtype.type(shift)
         return A if tiled_cholesky(A) else None
+
+
+def factor_fits(n: int) -> bool:
+    """Whether there is room for a factor in float32 of n rows."""
+    return 4.0 * n * n <= 0.9 * free_memory()
 
 
 def _check_room(n: int, dtype: np.dtype[Any]) -> None:
@@ -127,7 +144,7 @@ def _check_room(n: int, dtype: np.dtype[Any]) -> None:
         )
 
 
-def _preconditioner(factor: NDArray[Any], exponent: int) -> Callable[[Floats], Floats]:
+def _inverse(factor: NDArray[Any], exponent: int) -> Inverse:
     kind = factor.dtype
 
     def apply(r: Floats) -> Floats:
@@ -158,30 +175,51 @@ def conjugate_steps(
     size = np.linalg.norm(b, axis=0)
     while True:
         before = np.linalg.norm(r, axis=0)
-        z = precondition(r)
-        p, rz = z, np.einsum("ij,ij->j", r, z)
-        first = before.copy()
-        while steps < most:
-            q = product(p)
-            pq = np.einsum("ij,ij->j", p, q)
-            move = np.divide(rz, pq, out=np.zeros_like(rz), where=pq > 0.0)
-            u += move * p
-            r -= move * q
-            steps += 1
-            norm = np.linalg.norm(r, axis=0)
-            goal = _goal(size, u, trace)
-            if (norm <= goal).all() or (norm > 10.0 * first).any():
-                break
-            z = precondition(r)
-            rz, old = np.einsum("ij,ij->j", r, z), rz
-            turn = np.divide(rz, old, out=np.zeros_like(rz), where=old > 0.0)
-            p = z + turn * p
+        so_far = u
+
+        def goal(move: Floats, so_far: Floats = so_far) -> Floats:
+            return _goal(size, so_far + move, trace)
+
+        move, taken = conjugate_run(product, precondition, r, most - steps, goal)
+        u, steps = u + move, steps + taken
         r = b - product(u)
         norm = np.linalg.norm(r, axis=0)
         if (norm <= 4.0 * _goal(size, u, trace)).all():
             return u, steps, True
         if steps >= most or not (norm <= 0.5 * before).any():
             return u, steps, False
+
+
+def conjugate_run(
+    product: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    b: Floats,
+    most: int,
+    goal: Callable[[Floats], Floats],
+) -> tuple[Floats, int]:
+    """Mu = b for each column until the recurrence's residuals are at most goal(u): u and steps.
+
+    It ends too where a residual has grown tenfold, as it does where M is not definite.
+    """
+    u, steps, r = np.zeros_like(b), 0, b.copy()
+    first = np.linalg.norm(r, axis=0)
+    z = precondition(r)
+    p, rz = z, np.einsum("ij,ij->j", r, z)
+    while steps < most:
+        q = product(p)
+        pq = np.einsum("ij,ij->j", p, q)
+        move = np.divide(rz, pq, out=np.zeros_like(rz), where=pq > 0.0)
+        u += move * p
+        r -= move * q
+        steps += 1
+        norm = np.linalg.norm(r, axis=0)
+        if (norm <= goal(u)).all() or (norm > 10.0 * first).any():
+            break
+        z = precondition(r)
+        rz, old = np.einsum("ij,ij->j", r, z), rz
+        turn = np.divide(rz, old, out=np.zeros_like(rz), where=old > 0.0)
+        p = z + turn * p
+    return u, steps
 
 
 def _goal(size: Floats, u: Floats, trace: float) -> Floats:

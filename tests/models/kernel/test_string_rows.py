@@ -32,6 +32,8 @@ FITTED = [
     fenchel.SVR(epsilon=0.01),
     fenchel.OneClassSVM(nu=0.2),
     fenchel.KernelRidge(alpha=0.1),
+    fenchel.KernelRidgeCV([0.01, 1.0]),
+    fenchel.KernelLogisticRegression(C=10.0),
     fenchel.KernelFisherDiscriminant(),
     fenchel.KNeighborsClassifier(3, weights="distance"),
     fenchel.KNeighborsClassifier("auto"),
@@ -96,7 +98,7 @@ def test_every_container_gives_the_same_answer(model):
     assert held.tolist() == X == before
 
 
-@pytest.mark.parametrize("model", FITTED[:7], ids=repr)
+@pytest.mark.parametrize("model", FITTED[:9], ids=repr)
 def test_the_answer_is_that_of_the_gram_matrix(model):
     K, across = gram_matrix(KERNEL, X), KERNEL.tile(NEW, X)
     fitted = with_kernel(model).fit(X, target(model))

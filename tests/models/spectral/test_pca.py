@@ -146,9 +146,14 @@ def test_whole_weights_are_repetitions_and_others_compare() -> None:
     assert_allclose(third.explained_variance_, half.explained_variance_)
 
 
-def test_single_precision_finishes_in_double() -> None:
+# Rows of few columns are summed in double at once, others in single with a finish in double.
+SHAPES = [(45_000, 100), (9_000, 512)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_single_precision_finishes_in_double(shape) -> None:
     rng = np.random.default_rng(0)
-    X = (rng.normal(size=(45_000, 100)) * 1.5 ** -np.arange(100.0) + 3.0).astype(np.float32)
+    X = (rng.normal(size=shape) * 1.5 ** -np.arange(1.0 * shape[1]) + 3.0).astype(np.float32)
     model, exact = PCA(5).fit(X), PCA(5, svd_solver="covariance_eigh").fit(X.astype(np.float64))
     assert model.components_.dtype == np.float32 and model.mean_.dtype == np.float32
     assert same_span(model.components_.T.astype(float), exact.components_.T) < 1e-6
@@ -162,9 +167,10 @@ def test_single_precision_finishes_in_double() -> None:
     assert_array_equal(seen[0], seen[2])
 
 
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("scale", [1e-30, 1e25])
-def test_single_precision_of_any_scale(scale) -> None:
-    X = np.random.default_rng(0).normal(size=(45_000, 100)).astype(np.float32)
+def test_single_precision_of_any_scale(scale, shape) -> None:
+    X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     X[:, 0] *= 3.0
     one, other = PCA(1).fit(X), PCA(1).fit(X * np.float32(scale))
     assert_allclose(np.abs(one.components_), np.abs(other.components_), atol=1e-5)

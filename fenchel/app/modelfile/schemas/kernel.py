@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import Check, finite, rows, text
-from fenchel.app.modelfile.schema import KERNEL, PROOF, ROWS, Kind
+from fenchel.app.modelfile.check import any_array, array_of, count, finite, of_class, rows
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, KERNEL, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
 
-_expansion: dict[str, Check] = {
-    "kernel_": KERNEL,
-    "X_fit_": rows("n", "d"),
-    "storage_": text,
-}
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
 
 ESTIMATORS: dict[str, Kind] = {
     "KernelRidge": Kind(
         "fenchel.models.kernel.ridge",
-        {**ROWS, **_expansion, **PROOF, "dual_coef_": finite("n") | finite("n", None)},
+        {
+            **ROWS,
+            **EXPANSION,
+            **PROOF,
+            "dual_coef_": finite("n") | finite("n", None),
+            "landmarks_": array_of("i", "n"),
+            "full_certificate_": of_class("Certificate"),
+        },
         _NEEDED,
+    ),
+    "Nystroem": Kind(
+        "fenchel.models.kernel.nystroem",
+        {
+            **ROWS,
+            "kernel_": KERNEL,
+            "components_": rows("m", "d"),
+            "component_indices_": array_of("i", "m"),
+            "normalization_": finite("m", "m"),
+            "rank_": count,
+        },
+        ("n_features_in_", "kernel_", "components_", "component_indices_", "normalization_"),
+    ),
+    "KernelRidgeCV": Kind(
+        "fenchel.models.kernel.ridge_cv",
+        {
+            **ROWS,
+            **EXPANSION,
+            **PROOF,
+            "dual_coef_": finite("n") | finite("n", None),
+            "alpha_": AMOUNT,
+            "best_score_": AMOUNT,
+            "cv_results_": any_array("f"),
+        },
+        _NEEDED,
+    ),
+    "KernelLogisticRegression": Kind(
+        "fenchel.models.kernel.logistic",
+        {**CLASSES, **EXPANSION, **CLASS_SCORES, **PROOF, **LOSSES, **ONE_A_CLASS, **STEPS},
+        (*_NEEDED, "classes_", "intercept_"),
     ),
 }

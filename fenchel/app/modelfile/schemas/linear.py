@@ -22,7 +22,7 @@ from fenchel.app.modelfile.check import (
     tuple_of,
 )
 from fenchel.app.modelfile.classes import VALUES
-from fenchel.app.modelfile.schema import AMOUNT, CLASSES, PROOF, ROWS, Kind
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
 
 
 def _target_planes(value: Any, sizes: Sizes) -> bool:
@@ -94,13 +94,21 @@ _planes: dict[str, Check] = {
     "coef_": finite("planes", "d"),
     "intercept_": finite("planes"),
 }
-_margins: dict[str, Check] = {
-    **_planes,
-    **PROOF,
+LOSSES: dict[str, Check] = {
     "loss_": Check("a margin loss, or the multinomial loss of these classes", _loss),
     "loss_gap_": number,
 }
-_one_a_class: dict[str, Check] = {"certificates_": tuple_of(of_class("Certificate"))}
+# Of classes over the rows of a fit: a function for two, one a class for more.
+CLASS_SCORES: dict[str, Check] = {
+    "dual_coef_": finite("n") | finite("n", "planes"),
+    "intercept_": finite("planes"),
+}
+_margins: dict[str, Check] = {
+    **_planes,
+    **PROOF,
+    **LOSSES,
+}
+ONE_A_CLASS: dict[str, Check] = {"certificates_": tuple_of(of_class("Certificate"))}
 _sequential: dict[str, Check] = {
     **_planes,
     **PROOF,
@@ -123,7 +131,7 @@ _sparse_cv: dict[str, Check] = {
     "mse_path_": any_array("f"),
 }
 _fitted = ("n_features_in_", "classes_", "coef_", "intercept_")
-_steps = {"n_iter_": count}
+STEPS: dict[str, Check] = {"n_iter_": count}
 _maybe = nothing | AMOUNT
 
 ESTIMATORS: dict[str, Kind] = {
@@ -154,17 +162,29 @@ ESTIMATORS: dict[str, Kind] = {
     ),
     "HuberRegressor": Kind(
         "fenchel.models.huber",
-        {**_line, **_steps, "outliers_": array_of("b", None), "scale_": finite_number},
+        {**_line, **STEPS, "outliers_": array_of("b", None), "scale_": finite_number},
     ),
     "Lasso": Kind("fenchel.models.sparse", _sparse),
     "ElasticNet": Kind("fenchel.models.sparse", _sparse),
     "LassoCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
     "ElasticNetCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
-    "LinearSVR": Kind("fenchel.models.svm", {**_line, **_one_a_class, **_steps}),
-    "LeastAbsoluteDeviations": Kind("fenchel.models.quantile", {**_line, **_one_a_class, **_steps}),
-    "QuantileRegressor": Kind("fenchel.models.quantile", {**_line, **_one_a_class, **_steps}),
-    "ERMRegressor": Kind("fenchel.models.erm", {**_line, **_one_a_class, **_steps}),
-    "PairwiseRanker": Kind("fenchel.models.ranking", {**_line, **_steps}),
+    "LinearSVR": Kind("fenchel.models.svm", {**_line, **ONE_A_CLASS, **STEPS}),
+    "LeastAbsoluteDeviations": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
+    "QuantileRegressor": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
+    "ERMRegressor": Kind(
+        "fenchel.models.erm",
+        {
+            **_line,
+            **EXPANSION,
+            "dual_coef_": finite("n"),
+            "loss_": Check("a loss", lambda value, sizes: type(value).__name__ in VALUES),
+            "loss_gap_": number,
+            **ONE_A_CLASS,
+            **STEPS,
+        },
+        with_kernel=("n_features_in_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
+    ),
+    "PairwiseRanker": Kind("fenchel.models.ranking", {**_line, **STEPS}),
     "LogisticRegression": Kind(
         "fenchel.models.logistic",
         {
@@ -195,8 +215,13 @@ ESTIMATORS: dict[str, Kind] = {
         },
         _fitted,
     ),
-    "LinearSVC": Kind("fenchel.models.svm", {**_margins, **_one_a_class, **_steps}, _fitted),
-    "ERMClassifier": Kind("fenchel.models.erm", {**_margins, **_one_a_class, **_steps}, _fitted),
+    "LinearSVC": Kind("fenchel.models.svm", {**_margins, **ONE_A_CLASS, **STEPS}, _fitted),
+    "ERMClassifier": Kind(
+        "fenchel.models.erm",
+        {**_margins, **EXPANSION, **CLASS_SCORES, **ONE_A_CLASS, **STEPS},
+        _fitted,
+        ("n_features_in_", "classes_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
+    ),
     "Perceptron": Kind(
         "fenchel.models.online",
         {

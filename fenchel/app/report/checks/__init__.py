@@ -18,4 +18,5 @@ def findings(numbers: dict[str, Any]) -> list[Finding]:
     else:
         for room in (split, comparison, fit, test):
             found += room.checks(numbers)
+        found += structure.cluster_checks(numbers["clusters"] or {})
     return sorted(found, key=lambda one: SEVERITIES.index(one["severity"]))

@@ -86,6 +86,10 @@ def _others(held: Numbers) -> Finding:
         if one["below_chosen"] and one["below_chosen"].get("low", 0.0) <= 0.0
     ]
     rule = f"'{held['chosen']}' was chosen because {held['rule']}"
+    if len(held["models"]) == 1:
+        return check(
+            "M3", "other models", False, "info", "", "No other model was compared.", "", ""
+        )
     return {
         "code": "M3",
         "name": "other models",
@@ -113,6 +117,7 @@ def _challenger(numbers: Numbers) -> Finding:
     )
     clear = low > 0.0
     large = clear and above["value"] >= one["material"]
+    linear = numbers["model"]["linear"]
     again = numbers["duplicates"]["rows"] / max(numbers["rows"]["used"], 1)
     if clear and again > 0.01:
         return check(
@@ -132,9 +137,22 @@ def _challenger(numbers: Numbers) -> Finding:
         clear,
         "warning" if large else "info",
         f"{capital(both)}{there}: "
-        + ("the relation is not linear." if large else "the linear model loses little."),
-        f"{capital(both)}{there}: no better, the linear model loses nothing that can be shown.",
-        "Trees find curves and interactions of columns that a linear model cannot represent.",
+        + (_beaten(linear) if large else f"{_kind(linear)} loses little."),
+        f"{capital(both)}{there}: no better, {_kind(linear)} loses nothing that can be shown.",
+        "Trees find curves and interactions of columns that a linear model cannot represent."
+        if linear
+        else "Trees find steps and interactions of columns that distances between rows blur.",
         "Add columns that carry the relation (squares, products, categories of a number), or use "
         "a flexible model where no proof is needed.",
     )
+
+
+def _kind(linear: bool) -> str:
+    return "the linear model" if linear else "the chosen model"
+
+
+def _beaten(linear: bool) -> str:
+    """What it tells that trees are much better."""
+    if linear:
+        return "the relation is not linear."
+    return "the relation has a form that the chosen model does not find."

@@ -219,7 +219,9 @@ def _leaks(numbers: Numbers) -> Finding:
         "A column that predicts the target by itself is often a consequence of it, unknown at the "
         "time when a prediction is needed.",
         "Find out when the column is recorded; if that is after the fact, leave it out with "
-        "--drop NAME.",
+        "--drop NAME."
+        if any(one["used"] for one in leaks)
+        else "No model sees it: it was left out. If it should not be there, --drop NAME.",
     )
 
 

@@ -16,30 +16,38 @@ SMALL_LOSS, LARGE_LOSS = 0.02, 0.1  # of the score from training to test rows
 def checks(numbers: Numbers) -> Iterator[Finding]:
     """What is proved of the fit, and what speaks against it."""
     proof = numbers["certificate"]
-    gap = proof.get("relative_gap")
     yield check(
         "C1",
         "certificate of the fit",
         not proof["certified"],
         "warning",
         f"The fit is not certified: {proof.get('reason', '')}.",
-        f"The fit is proved to be within {f'{gap:.2g}' if gap > ROUNDING else 'rounding'} of the "
-        "best possible objective. That is a statement about the computation, not about the model."
-        if gap is not None
-        else "The fit is proved.",
+        _proved(proof),
         "Another fit of the same model may be better by more than the tolerance.",
         "Raise max_iter, or strengthen the penalty.",
     )
+    linear = numbers["model"]["linear"]
     if numbers["task"]["classes"]:
+        two = len(numbers["task"]["classes"]) == 2
+        apart = ": a plane separates the classes." if two else ": planes separate the classes."
+        together = (
+            ": its plane does not separate the classes."
+            if two
+            else ": its planes do not separate the classes."
+        )
         yield check(
             "C2",
             "separable classes",
             numbers["training"]["separated"],
             "info",
-            "The model classifies every training row correctly: a plane separates the classes.",
-            "The model misclassifies some training rows: its plane does not separate the classes.",
-            "Without a penalty there is no finite optimum, and training scores say nothing.",
-            "Keep the penalty, and judge by the test rows.",
+            "The model classifies every training row correctly" + ("." if not linear else apart),
+            "The model misclassifies some training rows" + ("." if not linear else together),
+            "Without a penalty there is no finite optimum, and training scores say nothing."
+            if linear
+            else "Scores on the training rows then say nothing about other rows.",
+            "Keep the penalty, and judge by the test rows."
+            if linear
+            else "Judge by the test rows.",
         )
     condition = proof.get("condition", {})
     value, columns = condition.get("value") or 0.0, proof.get("columns", 0)
@@ -65,12 +73,16 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     if numbers["training"]["constant"]:
         yield check(
             "C7",
-            "coefficients",
+            "coefficients" if linear else "a constant model",
             True,
             "warning",
-            "Every coefficient is 0: the model predicts the same for every row.",
+            "Every coefficient is 0: the model predicts the same for every row."
+            if linear
+            else "The model predicts the same for every training row.",
             "",
-            "The penalty that did best in the folds leaves nothing: no column helps.",
+            "The penalty that did best in the folds leaves nothing: no column helps."
+            if linear
+            else "What did best in the folds makes no difference between rows: no column helps.",
             "Look for other columns or more rows.",
         )
     said = numbers["warnings"]
@@ -87,6 +99,25 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
     )
 
 
+def _proved(proof: Numbers) -> str:
+    """What is proved of a fit, of which there is a certificate."""
+    gap = proof.get("relative_gap")
+    if proof.get("definition"):
+        return f"The {proof['definition']} was computed exactly: this model minimises nothing."
+    if gap is None:
+        return "The fit is proved."
+    return (
+        f"The fit is proved to be within {f'{gap:.2g}' if gap > ROUNDING else 'rounding'} of the "
+        "best possible objective. That is a statement about the computation, not about the model."
+    )
+
+
+def _digits(score: float) -> str:
+    """Three digits, and more where a score near 1 would be rounded to it."""
+    texts = (f"{score:.{digits}g}" for digits in range(3, 17))
+    return next((text for text in texts if score == 1.0 or float(text) != 1.0), "1")
+
+
 def _agreement(numbers: Numbers) -> Iterator[Finding]:
     """Training rows against the folds: overfitting. Test rows against the folds: another draw."""
     held = numbers["contest"]
@@ -94,16 +125,24 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
     folds = next(one for one in held["models"] if one["name"] == held["chosen"])["score"]
     train, mean = numbers["training"]["score"], folds["value"]
     loss = train - mean
-    said = f"{metric} is {train:.3g} on the training rows and {mean:.3g} over the folds"
+    said = f"{metric} is {_digits(train)} on the training rows and {_digits(mean)} over the folds"
+    # Of neighbours and local averages every training row is the nearest to itself.
+    local = numbers["model"]["leave_one_out"] is not None
     yield check(
         "C3",
         "overfitting",
         loss > SMALL_LOSS and train > folds.get("high", mean),
-        "warning" if loss > LARGE_LOSS else "info",
+        "warning" if loss > LARGE_LOSS and not local else "info",
         f"{said}.",
         f"{said}.",
-        "The model has fitted chance features of the training rows.",
-        "A stronger penalty, fewer columns or more rows.",
+        "Each training row is among its own neighbours, so that the score there is too good."
+        if local
+        else "The model has fitted chance features of the training rows.",
+        "A stronger penalty, fewer columns or more rows."
+        if numbers["model"]["chosen_params"]
+        else "Judge by the folds and the test rows."
+        if local
+        else "Fewer columns or more rows.",
     )
     test = numbers["headline"]["model"]
     if test["value"] is None:
@@ -115,8 +154,8 @@ def _agreement(numbers: Numbers) -> Iterator[Finding]:
         "test rows against folds",
         not low <= mean <= high,
         "info",
-        f"{said} and {mean:.3g} over the folds of the training rows.",
-        f"{said}, an interval that holds the {mean:.3g} of the folds.",
+        f"{said} and {_digits(mean)} over the folds of the training rows.",
+        f"{said}, an interval that holds the {_digits(mean)} of the folds.",
         "The test rows are an unlucky (or lucky) draw, or differ from the training rows.",
         "Trust the interval of the test rows; see whether another --seed gives the same picture.",
     )

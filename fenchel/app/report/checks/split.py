@@ -96,6 +96,8 @@ def _classes(numbers: Numbers) -> Iterator[Finding]:
         return
     least = min(one["rows"] for one in balance)
     share = least / max(rows["used"], 1)
+    # A tenth, but of many classes half of what each would have if all were equal.
+    low = min(0.1, 0.5 / len(balance))
     read = (
         "Read the precision-recall curve and the rates of both classes, not the accuracy."
         if len(balance) == 2
@@ -104,7 +106,7 @@ def _classes(numbers: Numbers) -> Iterator[Finding]:
     yield check(
         "P3",
         "imbalance",
-        share < 0.1,
+        share < low,
         "warning" if least < 100 else "info",
         f"The rarest class has {some(least, 'row')}, {percent(share)} of all.",
         f"The rarest class has {percent(share)} of the rows.",

@@ -40,10 +40,15 @@ def checks(numbers: dict[str, Any]) -> Iterator[Finding]:
         "Clusters and axes need enough rows and columns that vary.",
         "Give the table more rows, or columns that vary; or name a target by --target.",
     )
-    for one in held.get("clusterings", ()):
-        yield from _clusters(one)
+    yield from cluster_checks(held)
     for one in held.get("embeddings", ()):
         yield from _embedding(one)
+
+
+def cluster_checks(held: dict[str, Any]) -> Iterator[Finding]:
+    """Checks of every clustering."""
+    for one in held.get("clusterings", ()):
+        yield from _clusters(one)
 
 
 def _option(found: list[dict[str, Any]]) -> str:

@@ -234,6 +234,7 @@ OPTIONS = {
     "as_is": "Numbers as they stand",
     "models": "Models",
     "challenger": "Challenger",
+    "clusters": "Clusters",
 }
 OF_TWO = ("positive", "cost_fp", "cost_fn", "alpha", "delta")
 OF_ALL = ("drop", "as_is", "level")

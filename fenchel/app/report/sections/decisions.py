@@ -41,7 +41,7 @@ def decisions_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
             [
                 "A row is flagged as ",
                 named(numbers["task"]["positive"], 40),
-                f" where its {held['score']} reaches the threshold. The slider moves every figure "
+                f" where {held['score']} reaches the threshold. The slider moves every figure "
                 "of this section; all numbers are counts of the locked test rows.",
             ]
         ),

@@ -157,11 +157,16 @@ def model_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup:
 def _leave_one_out(held: dict[str, Any] | None) -> Markup | None:
     if held is None:
         return None
+    least, most = (short(value) for value in (held["values"][0], held["values"][-1]))
+    if held["parameter"] == "n_neighbors":
+        some = "neighbour has" if held["chosen"] == 1 else "neighbours have"
+        said, of = f"{held['chosen']} {some}", f"1 to {most}"
+    else:
+        said, of = f"The bandwidth {short(held['chosen'])} has", f"those from {least} to {most}"
     return tag(
         "p",
-        f"{held['chosen']} neighbours have the least error when each training row is left out in "
-        f"turn, of 1 to {held['values'][-1]}. The least of many errors is a little too small: that "
-        "on new rows is told by the test part.",
+        f"{said} the least error when each training row is left out in turn, of {of}. The least of "
+        "many errors is a little too small: that on new rows is told by the test part.",
         class_="why",
     )
 
@@ -185,8 +190,8 @@ def _bayes_error(numbers: Numbers) -> Markup | None:
         ],
     ]
     note = (
-        "Far below the error on the test rows the first tells of misfit: the classes are not "
-        "Gaussian, or their parameters are not known well enough."
+        "Where the two lie far apart the classes are not Gaussian, or their parameters are not "
+        "known well enough."
     )
     return folded(
         "Bayes error of the fitted classes",
@@ -240,7 +245,8 @@ def _unpenalised(numbers: Numbers) -> Markup | None:
     if kind is None:
         return None
     if "reason" in held:
-        return tag("p", f"{kind} with intervals are not given: {held['reason']}.", class_="why")
+        why = held["reason"].rstrip(".")
+        return tag("p", f"{kind} with intervals are not given: {why}.", class_="why")
     rows = [
         [
             named(one["column"], 60),
@@ -251,11 +257,19 @@ def _unpenalised(numbers: Numbers) -> Markup | None:
         for one in held["columns"]
     ]
     header = ["column", "for", kind.lower()[:-1], "p-value"]
+    method = f"({held['method']} intervals, each by itself)"
     note = (
-        f"The same columns fitted to the training rows without a penalty ({held['method']} "
-        "intervals, each by itself): a penalised coefficient is drawn towards zero by an unknown "
-        "amount, and no interval around it has a known coverage."
+        f"The same columns fitted to the training rows without a penalty {method}: a penalised "
+        "coefficient is drawn towards zero by an unknown amount, and no interval around it has a "
+        "known coverage."
     )
+    if not numbers["model"]["linear"]:
+        fit = "logistic regression" if kind == "Odds ratios" else "least squares"
+        note = (
+            f"These are not of the chosen model, which has no coefficients, but of {fit} on the "
+            f"same columns and training rows {method}: what each column does where its effect is "
+            "linear and the others are held."
+        )
     return folded(
         f"{kind} with intervals",
         table(f"{kind} of the unpenalised fit", header, rows, left=(0, 1)),
@@ -278,6 +292,11 @@ def _importance(held: dict[str, Any]) -> Markup:
     )
 
 
+def _with_end(metric: str) -> str:
+    """The name of a metric, closed by a comma where it has one already."""
+    return f"{metric}," if "," in metric else metric
+
+
 def _curves(held: dict[str, Any]) -> list[Markup]:
     found = []
     curve = held["validation_curve"]
@@ -292,7 +311,7 @@ def _curves(held: dict[str, Any]) -> list[Markup]:
         found.append(
             folded(
                 "Validation curve in numbers",
-                table(f"{capital(curve['metric'])} for each value", header, rows),
+                table(f"{_with_end(capital(curve['metric']))} for each value", header, rows),
             )
         )
     curve = held["learning_curve"]

@@ -21,9 +21,9 @@ from fenchel.show.words import capital, number
 
 Numbers = dict[str, Any]
 _OF_AN_OBJECTIVE = (
-    "The column 'recomputed' has the same numbers, computed again from the fitted coefficients "
-    "alone. A certificate is a statement about the computation: no other coefficients of this "
-    "model have an objective lower by more than the gap."
+    "The column 'recomputed' has the same numbers, computed again from the fitted {parts} alone. A "
+    "certificate is a statement about the computation: no other {parts} of this model have an "
+    "objective lower by more than the gap."
 )
 _OF_A_DEFINITION = (
     "This model minimises nothing: its number is a definition, and was computed without "
@@ -40,7 +40,7 @@ def proof_section(
     if "objective" not in held:
         return section("proof", "Proof", _risk(numbers), lead=f"The fit is {said}.")
     again, exact = held["recomputed"], held["definition"]
-    condition = held["condition"]
+    condition, closes = held["condition"], held["residual"] is not None
     rank = f", rank {condition['rank']} of {held['columns']}" if "rank" in condition else ""
     rows = (
         [[exact, f"{held['objective']:.12g}", f"{again['objective']:.12g}"]]
@@ -50,13 +50,16 @@ def proof_section(
             ["lower bound of the objective", _bound(held), _bound(again)],
             ["gap", _gap(held["gap"]), _gap(again["gap"])],
             ["relative gap", _gap(held["relative_gap"]), _gap(again["relative_gap"])],
+            *([["residual", _gap(held["residual"]), _gap(again["residual"])]] * closes),
             ["kind of proof", held["kind"], again["kind"]],
         ]
     )
+    parts = "coefficients" if numbers["model"]["linear"] else "parameters"
+    closed = held["kind"] in ("exact", "eigen") and len(held["history"]) == 1
     run = [
-        ["tolerance", f"{held['tolerance']:g}"],
+        *([["tolerance", f"{held['tolerance']:g}"]] * (not closed)),
         ["stopping rule", held["stopping_rule"]],
-        ["steps", held["steps"]],
+        *([["steps", held["steps"]]] * (not closed)),
         ["seconds", timed("certificate.fit")],
         ["threads", held["threads"]],
         ["rows × columns", f"{held['rows']:,} × {held['columns']:,}"],
@@ -79,10 +82,10 @@ def proof_section(
     return section(
         "proof",
         "Proof",
-        table("Certificate", ["", "by the solver", "recomputed"], rows),
+        table("Certificate", ["", "by the fit" if closed else "by the solver", "recomputed"], rows),
         _risk(numbers),
         folded(
-            "The solver: its run and its convergence",
+            "How it was computed" if closed else "The solver: its run and its convergence",
             table("The run", ["", ""], run),
             grid(
                 figure("convergence", figures),
@@ -93,10 +96,17 @@ def proof_section(
                 ["step", "objective", "bound", "relative gap", "kind"],
                 history,
                 left=(),
-            ),
+            )
+            if not closed
+            else None,
         ),
-        lead=f"{capital(said)}. " + (_OF_A_DEFINITION if exact else _OF_AN_OBJECTIVE),
+        lead=f"{capital(said)}. {_of(held)}"
+        + (_OF_A_DEFINITION if exact else _OF_AN_OBJECTIVE.format(parts=parts)),
     )
+
+
+def _of(held: dict[str, Any]) -> str:
+    return f"The objective is {held['of']}. " if held["of"] else ""
 
 
 def _bound(one: dict[str, Any]) -> str:

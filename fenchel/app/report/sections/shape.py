@@ -16,12 +16,15 @@ Numbers = dict[str, Any]
 
 def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | None:
     """Every clustering: how many, which, how good, how far from the best."""
-    held = numbers["shape"].get("clusterings")
+    with_target = numbers["task"]["kind"] != "none"
+    asked = (numbers["clusters"] or {}) if with_target else numbers["shape"]
+    held = asked.get("clusterings")
     if not held:
-        return None
+        why = f"There are no clusters: {asked.get('reason')}."
+        return section("clusters", "Clusters", lead=why) if with_target and asked else None
     parts: list[Any] = []
     for place, one in enumerate(held):
-        shown = ("elbow", "choice", "restarts", "silhouettes", "dendrogram")
+        shown = ("cluster_classes", *("elbow", "choice", "restarts", "silhouettes", "dendrogram"))
         parts += [
             tag("p", capital(clusters_line(one)) + ".", class_="plain"),
             _groups(one),
@@ -29,15 +32,15 @@ def clusters_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | N
             grid(*(figure(f"{name}_{place}", figures) for name in shown)),
             _tried(one),
         ]
-    looked = held[0]["rows"]
-    part = (
-        f" A random sample of {looked:,} rows was used." if looked < numbers["rows"]["used"] else ""
-    )
+    looked, rows = held[0]["rows"], numbers["rows"]["training" if with_target else "used"]
+    part = f" A random sample of {looked:,} rows was used." if looked < rows else ""
     lead = (
         "Numbers are standardised; categories are columns of 0 and 1. The number of clusters is "
         "the one whose gain is largest against that of uniformly distributed rows (gap statistic)."
         + part
     )
+    if with_target:
+        lead = f"Clusters of the training rows, which know nothing of the target. {lead}"
     return section("clusters", "Clusters", *parts, lead=lead)
 
 
@@ -112,7 +115,9 @@ def embedding_section(numbers: Numbers, figures: dict[str, Figure]) -> Markup | 
     for place, one in enumerate(held):
         parts += [
             tag("p", capital(plane_line(one)) + ".", class_="plain"),
-            grid(figure(f"embedding_{place}", figures), figure(f"scree_{place}", figures)),
+            grid(
+                *(figure(f"{name}_{place}", figures) for name in ("embedding", "scree", "biplot"))
+            ),
             _dimensions(one),
             _axes(one),
         ]

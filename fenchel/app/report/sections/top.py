@@ -81,9 +81,8 @@ def _facts(numbers: Numbers) -> Markup:
     pairs += [("Rows", used), ("Columns", f"{source['columns']:,}")]
     if "model" in numbers:
         model = numbers["model"]
-        chosen = ", ".join(
-            f"{key} = {short(value)}" for key, value in model["chosen_params"].items()
-        )
+        params = {**model["chosen_params"], **model["found_params"]}
+        chosen = ", ".join(f"{key} = {short(value)}" for key, value in params.items())
         pairs.append(("Model", f"{model['words']}{f' ({chosen})' if chosen else ''}"))
     if "test" in rows and rows["split"]["words"] != "at random":
         pairs.append(("Split", rows["split"]["words"]))

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.partition.bounded_mean import mean_lower_bound
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, relaxation_bound
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,7 @@ def samples_bound(
         return relaxation_bound(rows.at(here), k, effort) / cost if cost > 0.0 else 0.0
 
     with one_blas_thread():
-        ratios = np.array(list(ordered(ratio, range(count), thread_count())))
+        ratios = np.array(parallel_map(ratio, range(count)))
     n = float(len(costs.squares))
     # Running sums of n terms: no row is drawn with a probability that is off by more than n EPS,
     # and by so much at most is the mean of a ratio, and J(c) in relation to itself.

@@ -8,6 +8,10 @@ k(xᵢ, ·),
 
 a combination with α'Qα = 0 is a point common to both hulls, and then there is no such f.
 
+Rounding: scores are off by ζ and ‖f‖² by κ(Σ|β|√S)², as `convex.certification` has them. The margin
+is taken ζ smaller. A dual point has Σ αᵢyᵢ = 0 exactly where the heavier class is scaled by 1 - t:
+f is then longer by at most t Σ|β|√S, and Σ α loses no more than t of itself.
+
 Reference: Bennett and Bredensteiner, Duality and geometry in SVM classifiers, ICML (2000).
 """
 
@@ -21,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
 from fenchel.convex.margin import Hinge
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, InMemory
@@ -33,7 +38,6 @@ from fenchel.solve.hard_margin import Combination, HardMargin, hard_margin
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 SOFT = 1e3  # C, over the largest k(x, x), of the fit that stands in where nothing separates
 
 
@@ -60,9 +64,18 @@ def fit_maximal_margin(
     _warn(found, between)
     C = SOFT / float(np.abs(design.diagonal()).max(initial=np.finfo(float).tiny))
     soft = fit_dual(estimator, gram, Hinge(), C, y, s, members)
-    bound = 0.5 / found.high / found.high if found.high > 0.0 else math.inf
-    least = Certificate(math.inf, min(bound, np.finfo(float).max), "duality")
+    least = Certificate(math.inf, _least_square(gram, design, found, y), "duality")
     return replace(soft, certificate=least, history=(least,), converged=False), proof
+
+
+def _least_square(gram: GramRows, design: KernelExpansion, found: HardMargin, y: Floats) -> float:
+    """At most ‖f‖²/2 of every f of margin 1, by the combination."""
+    if isinstance(gram.kernel, Linear):  # whose rows are those of the search
+        bound = 0.5 / found.high / found.high if found.high > 0.0 else math.inf
+        return down(min(bound, 0.5 * float(np.finfo(float).max)), 4)
+    rows, beta = found.combination.rows, np.zeros(len(y))
+    beta[rows] = y[rows] * found.combination.coefficients
+    return _margin_bound(design, beta, y, float(beta @ design.each((beta, 0.0), _plain)))
 
 
 def certify_margin(
@@ -75,23 +88,42 @@ def certify_margin(
     least = float(f[counted & (y > 0.0)].min())
     most = float(f[counted & (y < 0.0)].max())
     b = -0.5 * (least + most)
-    top = float(np.abs(design.diagonal()).max(initial=0.0))
-    total = float(np.abs(beta).sum())
-    # Entries of K, and sums over them, are off by some eps max K each.
-    margin = 0.5 * (least - most) - ROUNDING * top * total
+    terms = int(np.count_nonzero(beta))  # a term of zero rounds nothing
+    zeta = design.score_size((beta, 0.0)) * (gamma(terms + 4) + design.entry_error)
+    margin = 0.5 * (least - most) - zeta
     size = float(beta @ f)
     if not margin > 0.0 or not size > 0.0:
         return beta, b, Certificate(math.inf, 0.0, "duality")
     support = beta != 0.0
     residual = float(np.abs(y * (f + b) / margin - 1.0)[support].max())
-    # What rounding left of Σαy = 0, charged for an intercept twice as large; a coefficient on the
-    # wrong side is no dual point.
-    right = total - 2.0 * abs(b / margin) * abs(float(beta.sum()))
-    if (y * beta < 0.0).any() or right < 0.0:
-        right = 0.0
-    bound = right**2 / (2.0 * (size + ROUNDING * top * total**2))
     value = 0.5 * size / margin / margin
-    return beta / margin, b / margin, Certificate(value, bound, "duality", residual=residual)
+    error = value * (_share(design, beta) * design.expansion_size(beta) ** 2 / size + gamma(16))
+    bound = _margin_bound(design, beta, y, size)
+    # The bound pays for the error of the value, so that the gap covers both.
+    proof = Certificate(value, max(down(bound - error, 2), 0.0), "duality", residual=residual)
+    return beta / margin, b / margin, proof
+
+
+def _share(design: KernelExpansion, beta: Floats) -> float:
+    """κ."""
+    return gamma(2 * int(np.count_nonzero(beta)) + 8) + 2.0 * design.entry_error
+
+
+def _margin_bound(design: KernelExpansion, beta: Floats, y: Floats, size: float) -> float:
+    """At most ‖f‖²/2 of every f of margin 1, by β, or what of it is on its own side; size: β'Kβ as
+    computed."""
+    if (y * beta < 0.0).any():
+        return 0.0
+    up_, down_ = float(beta[beta > 0.0].sum()), -float(beta[beta < 0.0].sum())
+    heavy, share = max(up_, down_), gamma(int(np.count_nonzero(beta)) + 8)
+    off = abs(up_ - down_) + share * heavy
+    t = min(off / heavy, 1.0) if heavy > 0.0 else 1.0
+    far = design.expansion_size(beta)
+    norm = math.sqrt(max(size, 0.0) + _share(design, beta) * far * far) + t * far
+    total = down((up_ + down_) * (1.0 - t) * (1.0 - share), 4)
+    square = up(2.0 * norm * norm, 8)
+    found = down(total * total / square, 4) if square > UNDERFLOW else float(np.finfo(float).max)
+    return min(found, float(np.finfo(float).max)) if total > 0.0 else 0.0
 
 
 def _warn(found: HardMargin, between: str) -> None:

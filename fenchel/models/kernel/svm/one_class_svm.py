@@ -18,7 +18,13 @@ from fenchel.models.base import host_keep, rows_in
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows
 from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_one_class
+from fenchel.models.kernel.svm.landmark_fit import AT_FIT
+from fenchel.models.kernel.svm.one_class_landmarks import (
+    one_class_among_all,
+    one_class_on_features,
+)
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.namespace import fit_method
 from fenchel.models.targets import weight_of_rows
@@ -53,6 +59,8 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         1 shows the gap while fitting.
     max_iter : int, default -1
         Steps of two coefficients at most; -1: no limit.
+    landmarks, random_state :
+        As in `SVC`; tol keeps its meaning.
 
     Attributes
     ----------
@@ -63,7 +71,8 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
     coef_ : array, of a linear kernel
     fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn
     certificate_ : Certificate
-        On the objective above, whose optimum is -‖f‖²/2.
+        On the objective above, whose optimum is -‖f‖²/2; with `landmarks` among functions of these.
+    full_certificate_ : Certificate, with `landmarks`, as in `SVC`
     converged_ : bool
     history_ : tuple of Certificate
 
@@ -84,6 +93,7 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED,
+        **LANDMARKS,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
@@ -100,6 +110,8 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         cache_size: float = 200,
         verbose: int | bool = False,
         max_iter: int = -1,
+        landmarks: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -111,6 +123,8 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
@@ -118,9 +132,20 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         blocks = rows_in(self, X, None, weight_of_rows(X, sample_weight))
         whole = blocks.gather()
         s = None if whole.weight is None else host(whole.weight)
-        gram = gram_rows(self, blocks)
-        found = fit_one_class(self, gram, float(self.nu), s)
-        self._record(gram, blocks, found, found.beta)
+        self.__dict__.pop("full_certificate_", None)
+        if self.landmarks is not None:
+            s = np.ones(whole.n_rows) if s is None else s
+            rows = self._landmark_rows(blocks, s)
+            found, alpha = one_class_on_features(self, rows, s)
+            self._record(rows.outside, blocks, found, found.beta)
+            if whole.n_rows <= AT_FIT * rows.asked:
+                self.full_certificate_ = one_class_among_all(
+                    rows, s, float(self.nu), found.beta, found.b, alpha
+                )
+        else:
+            gram = gram_rows(self, blocks)
+            found = fit_one_class(self, gram, float(self.nu), s)
+            self._record(gram.outside, blocks, found, found.beta)
         self.offset_ = -self.intercept_
         return self
 
@@ -148,9 +173,14 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         whole = blocks.gather()
         rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
         self._check_fitted_rows(rows)
-        gram = self._convex_rows(blocks)
         s = None if whole.weight is None else host(whole.weight)
-        alpha = np.zeros(whole.n_rows)
+        alpha, b = np.zeros(whole.n_rows), float(self.intercept_[0])
         alpha[self.support_] = self.dual_coef_[0]
+        if self.landmarks is not None:  # whose coefficients are no dual point: that is found anew
+            s = np.ones(whole.n_rows) if s is None else s
+            landmarks = self._landmark_rows(blocks, s)
+            dual = one_class_on_features(self, landmarks, s)[1]
+            return one_class_among_all(landmarks, s, float(self.nu), alpha, b, dual)
+        gram = self._convex_rows(blocks)
         problem = OneClass(gram.design(np.zeros(gram.n), s), float(self.nu))
-        return problem.certify((alpha, float(self.intercept_[0])))
+        return problem.certify((alpha, b))

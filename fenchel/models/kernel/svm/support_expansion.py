@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,18 +11,24 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fenchel.convex.certificate import Certificate
+from fenchel.convex.loss import Loss
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Blocks
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.kernel_design import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import GivenColumns
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 from fenchel.models.kernel.kernel_rows import kernel_tags
+from fenchel.models.kernel.landmark_rows import LandmarkRows, landmark_random, landmark_rows
 from fenchel.models.kernel.svm.dual_fit import DualFit
+from fenchel.models.kernel.svm.landmark_fit import among_all
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+# Members of a machine, their targets and weights, coefficients of all rows, and b.
+Placed = tuple[Numbers, Floats, Floats, Floats, float]
 
 
 def equal_rows(rows: Any, held: Any) -> bool:
@@ -40,11 +48,11 @@ class SupportExpansion(BaseEstimator):
     shape_fit_: tuple[int, int]
     n_iter_: Any
 
-    def _keep(self, gram: GramRows, X: Any, support: Numbers) -> None:
+    def _keep(self, outside: KernelFunction, X: Any, support: Numbers) -> None:
         """What scores need; of a Gram matrix the numbers of its columns."""
-        self.kernel_ = gram.outside
+        self.kernel_ = outside
         self.support_ = support.astype(np.int32)
-        given = isinstance(gram.outside, GivenColumns)
+        given = isinstance(outside, GivenColumns)
         rows = X if is_sparse(X) else host_keep(X)
         self.support_vectors_ = rows[:0] if given else rows[support]
 
@@ -83,10 +91,31 @@ class SupportExpansion(BaseEstimator):
             )
         return gram
 
-    def _record(self, gram: GramRows, blocks: Blocks, found: DualFit, coef: Floats) -> None:
+    def _landmark_rows(self, blocks: Blocks, s: Floats) -> LandmarkRows:
+        """The landmarks among the rows with weight."""
+        usable = None if (s > 0.0).all() else np.flatnonzero(s)
+        random = landmark_random(self)
+        return landmark_rows(self, blocks, usable, random, function_of="tables")
+
+    def _among_all(
+        self, blocks: Blocks, loss: Loss, C: float, parts: Iterable[Placed]
+    ) -> Certificate:
+        """The certificate of a fit on landmarks among all functions of the kernel, summed over
+        machines."""
+        gram = self._convex_rows(blocks)
+        found = []
+        for members, y, s, coef, b in parts:
+            block = Block(0, gram.rows[members], y, s)
+            factor = C * float(s.sum())
+            found.append(among_all(gram.kernel, block, loss, factor, coef[members], b))
+        return reduce(Certificate.__add__, found)
+
+    def _record(
+        self, outside: KernelFunction, blocks: Blocks, found: DualFit, coef: Floats
+    ) -> None:
         """What a fit of one machine says, for these coefficients on all rows."""
         support = np.flatnonzero(coef)
-        self._keep(gram, blocks.gather().X, support)
+        self._keep(outside, blocks.gather().X, support)
         self.n_support_ = np.array([len(support)], np.int32)
         self.dual_coef_ = coef[None, support]
         self.intercept_ = np.array([found.b])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from math import isinf
 from numbers import Real
@@ -17,12 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.margin import Hinge
 from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Blocks
+from fenchel.geometry.kernel import KernelFunction
 from fenchel.models.base import host_keep
 from fenchel.models.certified import SelfCertified
 from fenchel.models.classes import class_factors, class_rows
 from fenchel.models.fitted import coded_rows
 from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
+from fenchel.models.kernel.svm.landmark_fit import machines_on_features
 from fenchel.models.kernel.svm.machines import (
     Machine,
     class_scores,
@@ -38,13 +43,12 @@ from fenchel.models.kernel.svm.probabilities import (
     left_out_scores,
     pair_probabilities,
 )
-from fenchel.models.kernel.svm.support_expansion import SupportExpansion
+from fenchel.models.kernel.svm.support_expansion import Placed, SupportExpansion
 from fenchel.models.namespace import fit_method
 from fenchel.models.support import certify_machine
 
 Floats = NDArray[np.float64]
-
-
+Numbers = NDArray[np.int64]
 # Left-out fits of a hard margin are soft ones, with C above all its coefficients: without some rows
 # the others may need more.
 SOFT_SHARE = 10.0
@@ -99,11 +103,16 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         Scores of each class, or of each pair; of no effect for two classes.
     break_ties : bool
         Whether `predict` breaks ties of votes by the scores.
-    random_state : ignored, nothing is random
+    random_state : int or RandomState
+        Of the landmarks; None: the same ones at every fit. Nothing else is random.
     multi_class : "ovo" or "ovr"
         How more than two classes are fitted; "ovr" sets each class against the rest.
     warm_start : bool
         Whether to begin from the coefficients of the last fit, on the same rows.
+    landmarks : int, array of row numbers or None
+        Fit f = Σ cⱼ k(zⱼ, ·) over so many rows z, drawn evenly, or over those given, to all rows
+        (Nyström's features): O(n) a landmark where K takes n². tol is then a relative duality gap,
+        support vectors are landmarks, C is finite, and there are no probabilities.
 
     Attributes
     ----------
@@ -114,7 +123,10 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn
     certificate_ : Certificate
         On the objective above, summed over the machines, which `certificates_` has one by one; its
-        residual is the largest of theirs.
+        residual is the largest of theirs. With `landmarks` among functions of these.
+    full_certificate_ : Certificate, with `landmarks`, of at most 8 rows for each
+        The same among all functions of the kernel: what the landmarks cost. Of more rows
+        ``fenchel.certify(model, X, y)`` gives it, by n² kernel values.
     margins_, proofs_ : array, and tuple of Combination, for C=inf
         Of each machine the margin 1/‖f‖, 0 where there is none, and the combination of rows that
         bounds every margin: where it is zero, a point common to the hulls of both sides.
@@ -136,12 +148,12 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED,
+        **LANDMARKS,
         "C": [Interval(Real, 0, None, closed="right")],
         "probability": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
-        "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "warm_start": ["boolean"],
     }
@@ -166,6 +178,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         random_state: Any = None,
         multi_class: str = "ovo",
         warm_start: bool = False,
+        landmarks: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -184,6 +197,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         self.random_state = random_state
         self.multi_class = multi_class
         self.warm_start = warm_start
+        self.landmarks = landmarks
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
@@ -198,13 +212,19 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         if self.class_weight is not None:
             counts = np.bincount(codes, s, minlength=K)
             self.class_weight_ = class_factors(self.class_weight, self.classes_, counts)
+        fits: list[DualFit] = []
+        machines, each = self._machines(), s * self.class_weight_[codes]
+        for name in ("margins_", "proofs_", "probA_", "probB_", "full_certificate_"):  # of before
+            self.__dict__.pop(name, None)
+        if self.landmarks is not None:
+            rows = self._landmark_rows(blocks, each)
+            fits, among = machines_on_features(self, rows, machines, codes, each)
+            self._record_machines(rows.outside, blocks, codes, fits)
+            if among is not None:
+                self.full_certificate_ = among
+            return self
         gram = gram_rows(self, blocks)
-        fits, machines = [], machines_of(K, self.multi_class)
-        each = s * self.class_weight_[codes]
         earlier = self._earlier(len(codes), codes)
-        for name in ("margins_", "proofs_", "probA_", "probB_"):  # of an earlier fit
-            if name in vars(self):
-                delattr(self, name)
         proofs, curves = [], []
         for number, machine in enumerate(machines):
             members = machine.members(codes)
@@ -225,11 +245,24 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
                 beta, b = one.beta, one.b
                 scores = left_out_scores(self, gram, C, y_here, s_here, members, beta, b)
                 curves.append(fit_curve(scores, y_here, s[members]))
+        self._record_machines(gram.outside, blocks, codes, fits)
+        if proofs:
+            norms = np.array([2.0 * one.value for one in self.certificates_])
+            self.margins_, self.proofs_ = 1.0 / np.sqrt(norms), tuple(proofs)
+        if curves:
+            self.probA_, self.probB_ = np.array(curves).T
+        return self
+
+    def _record_machines(
+        self, outside: KernelFunction, blocks: Blocks, codes: Numbers, fits: list[DualFit]
+    ) -> None:
+        """What the fits of the machines say."""
+        K, machines = len(self.classes_), self._machines()
         betas = [_spread(m, f, codes) for m, f in zip(machines, fits, strict=True)]
         used = np.any([beta != 0.0 for beta in betas], axis=0)
         support = np.flatnonzero(used)
         support = support[np.argsort(codes[support], kind="stable")]
-        self._keep(gram, whole.X, support)
+        self._keep(outside, blocks.gather().X, support)
         self._codes = codes[support]
         self.n_support_ = np.bincount(self._codes, minlength=K).astype(np.int32)
         self.dual_coef_ = packed(machines, [beta[support] for beta in betas], self._codes, K)
@@ -241,12 +274,6 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         self.converged_ = all(one.converged for one in fits)
         self.fit_status_ = 0 if self.converged_ else 1
         self.n_iter_ = np.array([one.pairs for one in fits], np.int32)
-        if proofs:
-            norms = np.array([2.0 * one.value for one in self.certificates_])
-            self.margins_, self.proofs_ = 1.0 / np.sqrt(norms), tuple(proofs)
-        if curves:
-            self.probA_, self.probB_ = np.array(curves).T
-        return self
 
     def decision_function(self, X: Any) -> Any:
         """f(x) + b: shape (n,) for two classes, else one score a class, or a machine ("ovo")."""
@@ -302,9 +329,11 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
         support = np.asarray(self.support_, np.int64)
         s = np.ones(n) if whole.weight is None else host(whole.weight)
         s = s * self.class_weight_[codes]
-        gram = self._convex_rows(coded_rows(self, X, y, sample_weight))
+        blocks, columns = coded_rows(self, X, y, sample_weight), self._columns()
+        if self.landmarks is not None:
+            return self._among_all(blocks, Hinge(), float(self.C), self._placed(codes, s))
+        gram = self._convex_rows(blocks)
         parts = []
-        columns = self._columns()
         for number, machine in enumerate(self._machines()):
             coef = np.zeros(n)
             coef[support] = columns[:, number]
@@ -317,8 +346,21 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             members = members[s[members] > 0.0]
             y_all = machine.targets(codes)
             b = float(self.intercept_[number])
-            parts.append(certify_machine(float(self.C), gram.among, members, coef, b, y_all, s))
+            parts.append(
+                certify_machine(float(self.C), gram.kernel, gram.rows, members, coef, b, y_all, s)
+            )
         return reduce(Certificate.__add__, parts)
+
+    def _placed(self, codes: Numbers, s: Floats) -> Iterator[Placed]:
+        """The machines with their coefficients on all rows."""
+        support, columns = np.asarray(self.support_, np.int64), self._columns()
+        for number, machine in enumerate(self._machines()):
+            members = machine.members(codes)
+            members = members[s[members] > 0.0]
+            coef = np.zeros(len(codes))
+            coef[support] = columns[:, number]
+            b = float(self.intercept_[number])
+            yield members, machine.targets(codes[members]), s[members], coef, b
 
     def _earlier(self, n: int, codes: NDArray[np.int64]) -> Floats | None:
         """The coefficients of an earlier fit on all rows, a column a machine, to begin from."""

@@ -18,7 +18,9 @@ from fenchel.models.base import host_keep, is_remote
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows
 from fenchel.models.kernel.gram_rows import gram_rows
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_dual
+from fenchel.models.kernel.svm.landmark_fit import fit_on_features
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.namespace import fit_method
 from fenchel.models.support import certify_machine
@@ -56,6 +58,8 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         1 shows the gap while fitting.
     max_iter : int, default -1
         Steps of two coefficients at most; -1: no limit.
+    landmarks, random_state :
+        As in `SVC`.
 
     Attributes
     ----------
@@ -64,7 +68,8 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
     coef_ : array, of a linear kernel
     fit_status_, shape_fit_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn
     certificate_ : Certificate
-        On the objective above.
+        On the objective above; with `landmarks` among functions of these.
+    full_certificate_ : Certificate, with `landmarks`, as in `SVC`
     converged_ : bool
     history_ : tuple of Certificate
 
@@ -84,6 +89,7 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED,
+        **LANDMARKS,
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
@@ -102,6 +108,8 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         cache_size: float = 200,
         verbose: int | bool = False,
         max_iter: int = -1,
+        landmarks: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -114,6 +122,8 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter
+        self.landmarks = landmarks
+        self.random_state = random_state
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
@@ -121,9 +131,19 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         blocks = single_rows(self, X, y, sample_weight)
         whole = blocks.gather()
         s = None if whole.weight is None else host(whole.weight)
+        self.__dict__.pop("full_certificate_", None)
+        y, C = host(whole.y), float(self.C)
+        if self.landmarks is not None:
+            s = np.ones(len(y)) if s is None else s
+            rows = self._landmark_rows(blocks, s)
+            found, among = fit_on_features(self, rows, self._loss(), C, y, s)
+            self._record(rows.outside, blocks, found, found.beta)
+            if among is not None:
+                self.full_certificate_ = among
+            return self
         gram = gram_rows(self, blocks)
-        found = fit_dual(self, gram, self._loss(), float(self.C), host(whole.y), s)
-        self._record(gram, blocks, found, found.beta)
+        found = fit_dual(self, gram, self._loss(), C, y, s)
+        self._record(gram.outside, blocks, found, found.beta)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -148,10 +168,13 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         s = np.ones(n) if whole.weight is None else host(whole.weight)
         coef = np.zeros(n)
         coef[self.support_] = self.dual_coef_[0]
-        among = self._convex_rows(blocks).among
-        b, members = float(self.intercept_[0]), np.flatnonzero(s > 0.0)
+        b, members, y = float(self.intercept_[0]), np.flatnonzero(s > 0.0), host(whole.y)
+        if self.landmarks is not None:
+            machine = members, y[members], s[members], coef, b
+            return self._among_all(blocks, self._loss(), float(self.C), [machine])
+        gram = self._convex_rows(blocks)
         return certify_machine(
-            float(self.C), among, members, coef, b, host(whole.y), s, self._loss()
+            float(self.C), gram.kernel, gram.rows, members, coef, b, y, s, self._loss()
         )
 
     def _loss(self) -> EpsilonInsensitive:

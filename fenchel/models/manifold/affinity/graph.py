@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, diags_array
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.matrix_products import matrix_product
-from fenchel.data.parallel import ordered, thread_count
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.graph.components import Components, components_of, components_of_matrix
 from fenchel.models.manifold.vertices import Vertices
 from fenchel.models.spectral.eigenfunctions import Memory
@@ -180,7 +180,7 @@ def _checked(W: Floats, what: str, symmetric: bool) -> Floats:
         rows[rows < NONE * top] = 0.0
 
     starts = range(0, len(W), RANGE)
-    found = np.array(list(ordered(seen, starts, thread_count())))
+    found = np.array(parallel_map(seen, starts))
     if not np.isfinite(found).all():
         i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(W)))
         raise ValueError(f"{what} in row {i}, column {j} is {W[i, j]}: give finite affinities")
@@ -194,8 +194,7 @@ def _checked(W: Floats, what: str, symmetric: bool) -> Floats:
     if uneven > 0.0:
         W = 0.5 * (W + W.T)
     if low < NONE * top:
-        for _ in ordered(cut, starts, thread_count()):
-            pass
+        parallel_map(cut, starts)
     return W
 
 
@@ -260,8 +259,7 @@ def _scaled(W: Floats, root: Floats, diagonal: Floats) -> Floats:
         W[lo : lo + RANGE] *= root[lo : lo + RANGE, None]
         W[lo : lo + RANGE] *= root
 
-    for _ in ordered(scale, range(0, len(W), RANGE), thread_count()):
-        pass
+    parallel_map(scale, range(0, len(W), RANGE))
     W.reshape(-1)[:: len(W) + 1] = diagonal
     return W
 

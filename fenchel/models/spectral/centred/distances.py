@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, InMemory
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
 from fenchel.geometry.search.metric import Metric
 from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
@@ -163,8 +163,7 @@ def distance_matrix(metric: Metric, rows: Any, points: Any) -> Floats:
             D[lo : lo + RANGE] = metric.tile(rows[lo : lo + RANGE], points)
 
     with one_blas_thread():
-        for _ in ordered(fill, range(0, n, RANGE), thread_count()):
-            pass
+        parallel_map(fill, range(0, n, RANGE))
     return D
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.blocks import free_memory
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.kernel_tiles import symmetric_product
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.single_rows import SingleProducts, single_rows
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
@@ -74,30 +75,7 @@ class TiledGram:
         return both[:, :-1]
 
     def _product(self, V: Floats) -> Floats:
-        n = len(V)
-        rows = self.rows
-        out = np.zeros(V.shape)
-
-        def strip(lo: int) -> Floats:
-            """What the values to the right of the diagonal in some rows add to this row and all
-            below it."""
-            hi = min(lo + HEIGHT, n)
-            part = np.zeros((n - lo, V.shape[1]))
-            with one_blas_thread():
-                for left in range(lo, n, WIDTH):
-                    right = min(left + WIDTH, n)
-                    tile = self.kernel.tile(rows[lo:hi], rows[left:right])
-                    part[: hi - lo] += tile @ V[left:right]
-                    first = max(left, hi)
-                    if first < right:
-                        part[first - lo : right - lo] += tile[:, first - left :].T @ V[lo:hi]
-            return part
-
-        with one_blas_thread():
-            starts = range(0, n, HEIGHT)
-            for lo, part in zip(starts, ordered(strip, starts, thread_count()), strict=True):
-                out[lo:] += part
-        return out
+        return symmetric_product(self.kernel, self.rows, V)
 
 
 def tiles_pay(n: int, k: int, kernel: KernelFunction, rows: Any) -> bool:
@@ -138,8 +116,7 @@ def _filled(single: SingleProducts, n: int) -> NDArray[np.float32]:
 
     # Values beyond the range of float32 are seen in the diagonal.
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for _ in ordered(fill, range(0, n, HEIGHT), thread_count()):
-            pass
+        parallel_map(fill, range(0, n, HEIGHT))
     return K
 
 

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.kernel import KernelFunction, Linear
 from fenchel.geometry.nystroem import NystroemFeatures
 from fenchel.models.spectral.centred.distances import ShiftedRows
@@ -120,6 +120,5 @@ def by_ranges(of: Callable[[Any], Floats], X: Any, out: Floats) -> Floats:
             out[lo : lo + RANGE] = of(X[lo : lo + RANGE])
 
     with one_blas_thread():
-        for _ in ordered(fill, range(0, n, RANGE), thread_count()):
-            pass
+        parallel_map(fill, range(0, n, RANGE))
     return out

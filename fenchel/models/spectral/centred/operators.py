@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.data.blocks import free_memory
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, projected_pairs
 from fenchel.solve.eigen.residual import EPS, SymmetricOperator, lengths, orthonormal
 
@@ -138,8 +138,7 @@ class FactorProducts:
             np.matmul(R[lo : lo + RANGE], inner, out=out[lo : lo + RANGE])
 
         with one_blas_thread():
-            for _ in ordered(back, range(0, n, RANGE), thread_count()):
-                pass
+            parallel_map(back, range(0, n, RANGE))
         return out
 
 

@@ -1,22 +1,18 @@
-"""Embeddings: what each dimension holds, and where the rows lie."""
+"""Scree plot: the share of the variance along each principal axis (Cattell 1966)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from fenchel.show.arguments import groups_of
-from fenchel.show.cells import counted, reach, side
 from fenchel.show.frame import Width, framed, shares
 from fenchel.show.inline import rounded, table
 from fenchel.show.theme import BLUE, ORANGE
-from fenchel.show.words import percent, plain
+from fenchel.show.words import percent
 
 BARS = 30
-CELLS = 30
 
 
 def scree(
@@ -81,54 +77,6 @@ def scree(
         layers,
         title=title or f"{two} {percent(float(sums[min(1, len(sums) - 1)]))} of the variance",
         notes=notes,
-        width=width,
-        height=height,
-    )
-
-
-def embedding(
-    points: Any,
-    codes: Any = None,
-    *,
-    labels: Sequence[Any] | None = None,
-    names: Sequence[Any] = ("first axis", "second axis"),
-    title: str | None = None,
-    width: Width = 420,
-    height: int = 380,
-) -> alt.LayerChart:
-    """Rows in two dimensions, counted in cells, by group.
-
-    Parameters
-    ----------
-    points : array of shape (n, 2)
-    codes : array of shape (n,), optional
-        Groups of the rows, such as clusters: numbers 0 … k-1, or any labels.
-    labels : sequence of k names, optional
-    names : (across, up)
-        What the dimensions are called.
-
-    Examples
-    --------
-    >>> from fenchel.show import embedding
-    >>> chart = embedding([[0.0, 1.0], [2.0, 3.0], [2.1, 3.1]], [0, 1, 1])
-    >>> chart.to_dict()["title"]["text"]
-    '3 rows in first axis and second axis'
-    """
-    Z = np.asarray(points, dtype=np.float64)
-    group, called = np.zeros(len(Z), dtype=int), ["rows"]
-    if codes is not None:
-        group, called = groups_of(codes, labels, "codes")
-    if Z.ndim != 2 or Z.shape[1] != 2 or group.shape != (len(Z),) or not len(Z):
-        raise ValueError("points must have shape (n, 2), and codes one group a row")
-    if not np.isfinite(Z).all():
-        raise ValueError("points must be finite")
-    ends = reach(Z[:, 0]), reach(Z[:, 1])
-    across, up = plain(names[0]), plain(names[1])
-    sides = side("across", across, ends[0]), side("up", up, ends[1])
-    return framed(
-        list(counted(Z, group, ends, called, sides, what="group", cells=CELLS)),
-        title=title or f"{len(Z):,} rows in {across} and {up}",
-        notes=["Circles: rows, counted in cells."],
         width=width,
         height=height,
     )

@@ -1,0 +1,1 @@
+"""Groups, classes, maps and kernels: what rests on distances and kernels between rows."""

@@ -1,0 +1,1 @@
+"""Tiles of functions of the squared distance, from rows prepared once."""

@@ -1,0 +1,110 @@
+"""Kernel ridge regression on landmarks: its fit, and its proof among all functions of the kernel.
+
+f = Σ cⱼ k(zⱼ, ·) over m rows z,   of all n rows   min Σ sᵢ (yᵢ - f(xᵢ))² + α‖f‖²
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.arrays import host, is_sparse
+from fenchel.data.blocks import Blocks
+from fenchel.data.kernel_tiles import kernel_product, symmetric_error, symmetric_product
+from fenchel.models.base import host_keep
+from fenchel.models.kernel.landmark_rows import (
+    LandmarkRows,
+    fitted_landmarks,
+    landmark_random,
+    landmark_rows,
+)
+from fenchel.models.kernel.ridge_rows import RidgeRows
+from fenchel.models.namespace import as_known
+from fenchel.solve.gram.landmark_proof import Seen, full_certificate
+from fenchel.solve.gram.landmark_ridge import LandmarkRidge
+
+Floats = NDArray[np.float64]
+# A fit makes its proof among all functions where that takes no more kernel values, n²/2, than four
+# of its own passes.
+AT_FIT = 8
+# Rows up to which that proof is made when it is asked for: 2^35 values, minutes on two cores.
+MOST_ROWS = 2**18
+
+
+def fit_landmarks(estimator: Any, blocks: Blocks, found: RidgeRows, alphas: Floats) -> None:
+    """The fitted attributes of a KernelRidge with landmarks; found: all rows."""
+    if not (alphas > 0.0).all():
+        raise ValueError(
+            "alpha=0 with landmarks: give alpha > 0, or fit LinearRegression to the features of "
+            "fenchel.Nystroem"
+        )
+    random, tol = landmark_random(estimator), float(estimator.tol)
+    usable = None if (found.s > 0.0).all() else np.flatnonzero(found.s)
+    rows = landmark_rows(estimator, blocks, usable, random, parameters=estimator.kernel_params)
+    problem = _problem(rows, found, alphas, random)
+    solved = problem.solve(tol)
+    estimator.kernel_, estimator.X_fit_ = rows.outside, rows.points
+    estimator.landmarks_ = rows.numbers
+    # In float64 for rows of any type: to prove that rounding does no harm takes one pass more.
+    c = np.ldexp(solved.c, found.exponent)
+    estimator.dual_coef_ = c[:, 0] if found.flat else c
+    certificate = solved.certificate
+    estimator.certificate_ = found.objective(certificate)
+    estimator.history_ = (estimator.certificate_,)
+    estimator.converged_ = certificate.closed(tol)
+    sample = "all" if solved.sampled >= blocks.n_rows else str(solved.sampled)
+    estimator.storage_ = (
+        f"{rows.asked} landmarks of rank {len(rows.numbers)}, their kernel values made anew in "
+        f"each pass; preconditioned by the Gram matrix of {sample} rows, {solved.steps} steps"
+    )
+    if blocks.n_rows <= AT_FIT * rows.asked:
+        whole = found.objective(_among_all(problem, solved.seen, solved.c))
+        estimator.full_certificate_ = whole
+        estimator.storage_ += f"; among all functions of the kernel {whole}"
+    if not estimator.converged_:
+        warn_outside(
+            f"{certificate.reached()}, asked tol={tol:.2g}: raise alpha, which rounding in the "
+            "kernel values of these landmarks outweighs, give fewer landmarks, or loosen tol"
+        )
+
+
+def certify_landmarks(
+    estimator: Any, blocks: Blocks, found: RidgeRows, alphas: Floats
+) -> Certificate:
+    """The certificate of a fitted estimator among all functions of the kernel."""
+    n = blocks.n_rows
+    if n > MOST_ROWS:
+        raise ValueError(
+            f"the proof among all functions of the kernel takes {n} x {n} kernel values, hours for "
+            f"more than {MOST_ROWS} rows: certificate_ is that among functions of the landmarks; "
+            "fit and certify a sample of the rows"
+        )
+    problem = _problem(fitted_landmarks(estimator, blocks), found, alphas, np.random.default_rng(0))
+    c = np.asarray(host(as_known(estimator.dual_coef_)), np.float64).reshape(-1, found.y.shape[1])
+    c = np.ldexp(c, -found.exponent)
+    return found.objective(_among_all(problem, problem.seen(c), c))
+
+
+def _problem(
+    rows: LandmarkRows, found: RidgeRows, alphas: Floats, random: np.random.Generator
+) -> LandmarkRidge:
+    sides = found.y, found.s, alphas
+    return LandmarkRidge(rows.table, rows.features.basis, rows.roots, *sides, random)
+
+
+def _among_all(problem: LandmarkRidge, seen: Seen, c: Floats) -> Certificate:
+    """One pass over all pairs of rows."""
+    table = problem.table
+    X = table.blocks.gather().X
+    X = X if is_sparse(X) else host_keep(X)
+    rho = problem.y - kernel_product(table.kernel, X, table.points, c)
+    theta = problem.s[:, None] * rho
+    products = np.ascontiguousarray((theta * symmetric_product(table.kernel, X, theta)).T)
+    quadratic = products.sum(axis=1)  # by halves along rows, which rounds 160 times at most
+    (Z,) = table.kernel.prepared(table.points)
+    norms = np.sum(c * (table.kernel.tile(Z, Z) @ c), axis=0)
+    sums = symmetric_error(len(theta), table.kernel.tile_rows) + 192.0 * 2.0**-53
+    return full_certificate(seen, quadratic, norms, c, problem.alpha, problem.rounding, sums)

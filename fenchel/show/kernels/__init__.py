@@ -1,0 +1,1 @@
+"""Figures of kernels: smoothing, margins, matrices."""

@@ -1,0 +1,1 @@
+"""Figures of maps: rows and columns in two or three dimensions."""
