@@ -315,3 +315,13 @@ def test_a_loss_beyond_float64_proves_nothing_and_warns_of_nothing(penalty):
         warnings.simplefilter("error")
         proof = fenchel.certify(model, X, two)
     assert proof.value == np.inf and not proof.closed(1.0)
+
+
+def test_a_ridge_beyond_float64_is_an_infinite_value_of_hubers_regression():
+    X, y, _, _ = rows()
+    model = HuberRegressor().fit(X, y)
+    model.coef_ = np.array([1e300, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proof = fenchel.certify(model, X, y)
+    assert proof.value == np.inf and not proof.closed(1.0)
