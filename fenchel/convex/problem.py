@@ -132,9 +132,11 @@ class Problem(Objective[Point]):
         floats gives: see `certification`.
         A relative gap above `enough` that rounding may have caused is worth more passes.
         """
-        if dual is not None:
-            return self._with_dual(dual)._certify(point, None, True, enough)
-        return self._certify(point, seen, False, enough)
+        # A loss beyond float64 makes a value that is infinite, or none: the certificate says so.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if dual is not None:
+                return self._with_dual(dual)._certify(point, None, True, enough)
+            return self._certify(point, seen, False, enough)
 
     def _certify(
         self, point: Point, seen: Evaluation | None, given: bool, enough: float

@@ -28,6 +28,7 @@ from fenchel.models.base import host_keep, is_remote, rows_in, scores_out
 from fenchel.models.namespace import fit_method
 from fenchel.models.precision import in_precision
 from fenchel.models.progress import watch
+from fenchel.solve.centring import centred
 from fenchel.solve.minimise import minimise
 
 Floats = NDArray[np.float64]
@@ -129,7 +130,7 @@ class PairwiseRanker(BaseEstimator):
         kind, one a row); for `scan` and dask tables y may lie beside the rows."""
         last = self.__dict__.get("coef_") if self.warm_start else None
         blocks, pairs = paired_rows(self, X, y, groups, sample_weight)
-        problem = Ranking(LOSSES[self.loss], L2(self.alpha), MatrixDesign(blocks), pairs)
+        problem = Ranking(LOSSES[self.loss], L2(self.alpha), _near_design(blocks), pairs)
         start = None
         if last is not None and len(last) == blocks.n_cols:
             start = (np.asarray(last, np.float64), 0.0)
@@ -241,6 +242,12 @@ def _beside(blocks: Blocks, target: bool) -> tuple[Floats | None, Floats | None]
     return y, weight
 
 
+def _near_design(blocks: Blocks) -> MatrixDesign:
+    """The rows with columns far from zero moved near it: no difference of two rows changes."""
+    moved = centred(blocks)
+    return MatrixDesign(blocks if moved is None else moved.rows)
+
+
 def _pairs(y: Floats, groups: Any, weight: Floats | None) -> Pairs:
     codes = None if groups is None else group_codes(host_keep(groups), len(y))
     pairs = Pairs.of(y, codes, weight)
@@ -264,7 +271,7 @@ def _pairs(y: Floats, groups: Any, weight: Floats | None) -> Pairs:
 def certify_ranking(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Certificate:
     """The gap of a fitted ranker, with the best dual point that the solver finds from there."""
     blocks, pairs = paired_rows(model, X, y, groups, sample_weight, reset=False)
-    problem = Ranking(LOSSES[model.loss], L2(model.alpha), MatrixDesign(blocks), pairs)
+    problem = Ranking(LOSSES[model.loss], L2(model.alpha), _near_design(blocks), pairs)
     point = (np.asarray(host(model.coef_), np.float64), 0.0)
     proof = problem.certify(point)
     if proof.relative_gap <= SHARP:

@@ -168,7 +168,7 @@ class AugmentedLagrangian(Solver):
             return State(point, seen, math.inf, False, stage, stage.t)
         slow = stage.slow + (stage.tried >= TRIES)
         if slow == SLOW > stage.slow and has_vertex(problem):
-            found = self._at_vertex(problem, stage, min(gap, stage.best))
+            found = self._at_vertex(problem, point, stage)
             if found is not None:
                 return found
         # Newton's steps that do not end where they should rarely do so later.
@@ -188,20 +188,20 @@ class AugmentedLagrangian(Solver):
         exact = primal <= 1e-11 * rows.spread
         return State(point, seen, max(gap, 0.0), idle > 20 or exact, new, stage.t)
 
-    def _at_vertex(self, problem: Problem, stage: Stage, gap: float) -> State | None:
-        """The end of the simplex method, if it is nearer to the optimum than this gap."""
+    def _at_vertex(self, problem: Problem, point: Point, stage: Stage) -> State | None:
+        """The end of the simplex method, if its certificate is the better one."""
         rows = stage.rows
         found = vertex(problem, rows.y, rows.s, rows.centre)
         if found is None:
             return None
-        point, theta = found
-        proof = problem.certify(point, dual=theta)
-        if not proof.gap < gap:
+        there, theta = found
+        proof, here = problem.certify(there, dual=theta), problem.certify(point, dual=stage.t)
+        if not proof.relative_gap < here.relative_gap:
             return None
-        z = problem.design.each(point, _score)
+        z = problem.design.each(there, _score)
         new = stage_at(problem, rows, theta, stage.mu, z, theta)
         seen = Evaluation(proof.value, new.pull, new.level, np.zeros(2), False)
-        return State(point, seen, max(proof.gap, 0.0), True, new, theta)
+        return State(there, seen, max(proof.gap, 0.0), True, new, theta)
 
     def _direction(self, problem: Problem, point: Point, stage: Stage) -> Floats:
         """The step to the optimum of the envelope's quadratic model, penalty included."""

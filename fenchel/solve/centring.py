@@ -61,7 +61,7 @@ def centred(blocks: Blocks) -> Centred | None:
     maybe = _maybe_far(few.X)
     if not maybe.any():
         return None
-    ranges: Ranges = blocks.reduce(Ranges.of)
+    ranges: Ranges = blocks.map_targets(_untargeted).reduce(Ranges.of)
     low, high = ranges.low, ranges.high
     with np.errstate(over="ignore", invalid="ignore"):
         far = maybe & (FAR * (high - low) < ranges.size) & (low < high) & (ranges.size < np.inf)
@@ -76,6 +76,10 @@ def centred(blocks: Blocks) -> Centred | None:
 
 def _some(block: Block) -> Block:
     return every(block, max(1, block.n_rows // FEW))
+
+
+def _untargeted(block: Block) -> Block:
+    return replace(block, y=like(np.zeros(block.n_rows), block.X))
 
 
 def _maybe_far(X: Array) -> NDArray[np.bool_]:

@@ -59,7 +59,8 @@ class ScaleFit:
         objective is the limit."""
         w, b, sigma = (np.ldexp(v, -self.exponent) for v in (at.w, at.b, at.sigma))
         inner = At(w, float(b), max(float(sigma), 5e-324))
-        value = self.problem.value_at(inner)
+        with np.errstate(over="ignore", invalid="ignore"):  # a value beyond float64 is infinite
+            value = self.problem.value_at(inner)
         if not at.sigma > 0.0:
             value = replace(value, value=max(value.value - inner.sigma, 0.0))
         kind = self.certificate.kind if self.certificate.kind == "estimate" else "duality"

@@ -24,6 +24,7 @@ from fenchel import (
     LinearSVR,
     LogisticRegression,
     LogisticRegressionCV,
+    PairwiseRanker,
     QuantileRegressor,
     Ridge,
     RidgeCV,
@@ -111,6 +112,17 @@ def test_a_path_of_far_columns_is_that_of_near_ones():
         LogisticRegressionCV(Cs=[0.1, 1.0, 10.0], cv=2).fit(A, two) for A in (far, X)
     )
     assert_allclose(chosen.coef_, at_zero.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_differences_of_far_rows_are_those_of_near_ones(layout):
+    X, _, _, grades = rows()
+    far = table(X + np.array([1e9, -7e8]), layout)
+    ranked, near = (PairwiseRanker(loss="logistic").fit(A, grades) for A in (far, X))
+    assert ranked.converged_
+    assert_allclose(ranked.coef_, near.coef_, rtol=1e-4)
+    assert_allclose(ranked.certificate_.value, near.certificate_.value, rtol=1e-6)
+    assert fenchel.certify(ranked, far, grades).relative_gap < 1e-6
 
 
 def test_float32_rows_far_from_zero():
@@ -292,3 +304,24 @@ def test_the_vertex_of_a_linear_program_is_that_of_newton_steps(scale, gap):
             assert -1e-15 * proof.value <= proof.gap <= gap * proof.value
             other = minimise(problem, tol=gap).certificate
             assert_allclose(proof.value, other.value, rtol=2.0 * gap)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_loss_beyond_float64_proves_nothing_and_warns_of_nothing(penalty):
+    X, _, two, _ = rows()
+    model = ERMClassifier(loss="exponential", penalty=penalty).fit(X, two)
+    model.coef_ = np.array([[1e200, -1e200]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proof = fenchel.certify(model, X, two)
+    assert proof.value == np.inf and not proof.closed(1.0)
+
+
+def test_a_ridge_beyond_float64_is_an_infinite_value_of_hubers_regression():
+    X, y, _, _ = rows()
+    model = HuberRegressor().fit(X, y)
+    model.coef_ = np.array([1e300, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proof = fenchel.certify(model, X, y)
+    assert proof.value == np.inf and not proof.closed(1.0)
