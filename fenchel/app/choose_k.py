@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel.convex.spectral_bounds import square_in_units
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import as_blocks
 from fenchel.models.cluster.centres import exponent_of, in_units
 from fenchel.models.cluster.kmeans import KMeans

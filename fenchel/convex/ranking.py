@@ -27,14 +27,16 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.rounding import TREE, U, gamma, up
-from fenchel.convex.margin import Hinge, Logistic, Margin
+from fenchel.convex.hinge import Hinge
+from fenchel.convex.margin import Logistic, Margin
 from fenchel.convex.objective import Objective
 from fenchel.convex.pairs.sums import PairSums, pair_sums
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import EPS, Evaluation
 from fenchel.data.arrays import Array, double, host, is_sparse, like
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
 from fenchel.data.design import Column, MatrixDesign, Point
+from fenchel.data.in_memory import InMemory
 from fenchel.data.pairs.tree import Pairs
 from fenchel.data.products import adjoint, forward
 from fenchel.data.rows import join

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import answer_type, fetched, is_sparse, is_strings
+from fenchel.data.arrays import answer_type, is_sparse, is_strings
 from fenchel.data.column_sizes import ColumnSizes
 from fenchel.data.memory import free_memory
 from fenchel.data.parallel import (
-    copied,
-    in_ranges,
     keep_pages,
     one_blas_thread,
     one_thread,
@@ -35,20 +32,20 @@ from fenchel.data.rows import (
     RowValues,
     block_rows,
     column_label,
-    copied_part,
     every,
     join,
     part_of,
     row_numbers,
 )
-from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
-from fenchel.data.statistic import Statistic as Compilable
+from fenchel.data.statistic import Composed, on_block
 from fenchel.data.tree import Maximum, Merge, Optional, Statistic, Totals, tree_sum
+
+if TYPE_CHECKING:
+    from fenchel.data.in_memory import InMemory
 
 __all__ = [
     "Block",
     "Blocks",
-    "InMemory",
     "MappedBlocks",
     "Merge",
     "Numbered",
@@ -200,6 +197,8 @@ class Blocks(ABC):
 
     def with_target(self, y: Any, weight: Any = None) -> InMemory:
         """The rows in memory, with this target and weight: what is known of them stays known."""
+        from fenchel.data.in_memory import InMemory
+
         seen = InMemory(Block(0, self.gather().X, y, weight), self.names)
         seen.__dict__["_known"] = self._known
         return seen
@@ -207,6 +206,8 @@ class Blocks(ABC):
     def sample(self, rows: int) -> Blocks:
         """About `rows` rows, evenly spaced through the table, held in memory."""
         step = max(1, self.n_rows // max(rows, 1))
+        from fenchel.data.in_memory import InMemory
+
         # A pass like any other, so that rows on a cluster are chosen where they lie.
         chosen: tuple[Block, ...] = self.reduce(lambda block: (every(block, step),))
         return InMemory(join(chosen), self.names)
@@ -314,133 +315,3 @@ class Numbered(Blocks):
         keep_pages()
         with one_blas_thread():
             return tree_sum(ordered(subtree, range(0, count, run), workers))
-
-
-class InMemory(Numbered):
-    """Rows held by this process (or memory-mapped into it): numpy, CSR or torch."""
-
-    def __init__(self, whole: Block, names: tuple[str, ...] | None = None) -> None:
-        X = whole.X
-        self.whole, self.names = whole, names
-        self.n_rows, self.n_cols = (int(m) for m in X.shape)
-        if is_sparse(X):
-            per_row = 12.0 * X.nnz / max(self.n_rows, 1)
-            # A sparse block's statistic is a full column vector: keep it below the block.
-            floor = 16 * self.n_cols / max(X.nnz / max(self.n_rows, 1), 1e-9)
-            rows = max(block_rows(self.n_rows, 1, per_row / 4), int(floor))
-        elif isinstance(X, np.ndarray):
-            rows = block_rows(self.n_rows, self.n_cols, X.itemsize * self.n_cols)
-            # Threads hand the interpreter over at every operation, so fewer and larger blocks are
-            # faster, as long as there are enough of them to share and the last cache holds them.
-            most = 2**23 // max(X.itemsize * self.n_cols, 1)
-            rows = max(rows, min(most, -(-self.n_rows // 8)))
-        else:
-            # A device wants few large launches: at 4 TB/s a gigabyte takes as long as the twenty
-            # launches of a pass, and a block's temporary arrays are at most as large again.
-            rows = max(2**30 // max(8 * self.n_cols, 1), 1)
-        self.rows = max(1, min(rows, self.n_rows))
-        self.dtype = _dtype_of(whole)
-        self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
-        # An array without columns stands for X, whose parts are cut differently.
-        self._beside_rows = replace(whole, X=np.empty((self.n_rows, 0)))
-        self._seen: dict[int, tuple[Callable[[Block], Block], InMemory | None]] = {}
-
-    @property
-    def local(self) -> bool:
-        return True
-
-    @property
-    def sparse(self) -> bool:
-        return self._sparse_parts is not None
-
-    @property
-    def workers(self) -> int:
-        return 1 if self.on_device else thread_count()
-
-    @property
-    def on_device(self) -> bool:
-        """Whether the rows are tensors of a device, or of torch on the host."""
-        return self._sparse_parts is None and not isinstance(self.whole.X, np.ndarray)
-
-    def _cut_sparse(self) -> list[Any]:
-        from scipy.sparse import csr_array
-
-        X, parts = self.whole.X, []
-        for lo in range(0, self.n_rows, self.rows):
-            ptr = X.indptr[lo : min(lo + self.rows, self.n_rows) + 1]
-            inside = slice(int(ptr[0]), int(ptr[-1]))
-            # Not csr_array((data, indices, indptr)): of a slice that makes a copy.
-            part = csr_array((len(ptr) - 1, self.n_cols), dtype=X.dtype)
-            part.data, part.indices, part.indptr = X.data[inside], X.indices[inside], ptr - ptr[0]
-            part.has_canonical_format = X.has_canonical_format
-            parts.append(part)
-        return parts
-
-    def block(self, i: int) -> Block:
-        lo = i * self.rows
-        rows = slice(lo, lo + self.rows)
-        X = self.whole.X[rows] if self._sparse_parts is None else self._sparse_parts[i]
-        beside = part_of(self._beside_rows, rows, self.whole.start + lo)
-        return replace(beside, X=X)
-
-    def map(
-        self,
-        fn: Callable[[Block], Block],
-        n_cols: int | None = None,
-        *,
-        dtype: Any = None,
-        sparse: bool | None = None,
-    ) -> Blocks:
-        seen = self._beside(fn) if n_cols in (None, self.n_cols) else None
-        return super().map(fn, n_cols, dtype=dtype, sparse=sparse) if seen is None else seen
-
-    def take(self, rows: Any) -> Block:
-        return copied_part(self.whole, row_numbers(rows, self.n_rows), 0)
-
-    def _beside(self, fn: Callable[[Block], Block]) -> InMemory | None:
-        """The table with fn applied, where it changes targets and weights alone: made once, for
-        every pass over the same rows."""
-        first = self.block(0)
-        if fn(first).X is not first.X:
-            return None
-        seen = InMemory(fn(self.whole), self.names)
-        seen.classes = self.classes
-        seen.__dict__["_known"] = self._known
-        return seen
-
-    def _kernel(self, stat: Callable[[Block], Statistic]) -> Kernel[Any] | None:
-        """The compiled loop of a statistic, perhaps of one seen through a function of blocks."""
-        if not isinstance(stat, Composed):
-            return kernel_of(stat, self.whole)
-        if not isinstance(stat.stat, Compilable | Composed):
-            return None
-        known = self._seen.get(id(stat.of_block))
-        if known is None:  # the function is kept with its answer, so that no other takes its id
-            if len(self._seen) >= 16:
-                self._seen.clear()
-            known = self._seen[id(stat.of_block)] = stat.of_block, self._beside(stat.of_block)
-        return None if known[1] is None else known[1]._kernel(stat.stat)
-
-    def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
-        if self.on_device:  # sums stay there until the last block
-            total = tree_sum(on_block(stat, block) for block in self)
-            return fetched(total) if isinstance(total, Totals) else total
-        if not isinstance(stat, Several):
-            kernel = self._kernel(stat)
-            return super().reduce(stat) if kernel is None else in_ranges(kernel, self.n_rows)
-        kernels = [self._kernel(one) for one in stat.stats]
-        plain = tuple(one for one, k in zip(stat.stats, kernels, strict=True) if k is None)
-        shared = iter(super().reduce(Several(plain)) if plain else ())
-        return Totals(*(next(shared) if k is None else in_ranges(k, self.n_rows) for k in kernels))
-
-    def gather(self) -> Block:
-        return self.whole
-
-    def sample(self, rows: int) -> Blocks:
-        step = max(1, self.n_rows // max(rows, 1))
-        whole = self.whole
-        if isinstance(whole.X, np.ndarray):  # by all threads, which `every` would not use
-            X = copied(whole.X[-whole.start % step :: step])
-            beside = every(replace(whole, X=whole.X[:, :0]), step)
-            return InMemory(replace(beside, X=X), self.names)
-        return InMemory(every(whole, step), self.names)

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, InMemory, threads
+from fenchel.data.blocks import Block, Blocks, threads
 from fenchel.data.cluster_memory import Memory, memory
 from fenchel.data.faults import NO_WEIGHT, First, check_shape, check_weight, fault, vector
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import float_type, follow, frame_type, is_dask, table
 from fenchel.data.tree import Statistic, Totals, tree_sum
 

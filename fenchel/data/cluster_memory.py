@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fenchel.data.blocks import Block, InMemory, free_memory, ordered, thread_count, threads
+from fenchel.data.blocks import Block, free_memory, ordered, thread_count, threads
+from fenchel.data.in_memory import InMemory
 from fenchel.data.tree import Statistic, tree_sum
 
 Delayed = Any  # a value that dask will compute

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, MappedBlocks
+from fenchel.data.blocks import Block, Blocks, MappedBlocks
 from fenchel.data.design import MatrixDesign
+from fenchel.data.in_memory import InMemory
 from fenchel.data.parallel import parallel_map, thread_count
 from fenchel.data.products import forward
 from fenchel.data.sweep import Adjoint

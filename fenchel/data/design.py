@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, double, host, is_sparse, like
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.in_memory import InMemory
 from fenchel.data.parallel import copied
 from fenchel.data.products import adjoint, csr_normal_product, forward
 from fenchel.data.rows import join

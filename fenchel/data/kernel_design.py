@@ -19,12 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, host, is_strings
-from fenchel.data.blocks import (
-    Block,
-    Blocks,
-    InMemory,
-    free_memory,
-)
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_coordinates import INDEFINITE
 from fenchel.data.kernel_expansion import KernelExpansion, RowMaker
 from fenchel.data.kernel_tiles import (

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, host
-from fenchel.data.blocks import Block, InMemory, Totals, free_memory
+from fenchel.data.blocks import Block, Totals, free_memory
 from fenchel.data.design import Curve, Design, MatrixDesign, Point, Rows
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_coordinates import KernelCoordinates, span_factor
 from fenchel.data.kernel_tiles import TILE_ROWS
 from fenchel.data.sweep import apply_rows

@@ -26,7 +26,6 @@ from fenchel.data.arrays import host, is_sparse, is_strings
 from fenchel.data.blocks import (
     Block,
     Blocks,
-    InMemory,
     Totals,
     free_memory,
     one_blas_thread,
@@ -35,6 +34,7 @@ from fenchel.data.blocks import (
     tree_sum,
 )
 from fenchel.data.design import Column
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_tiles import TILE_POINTS, Kernel
 from fenchel.data.strings import longest
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from fenchel.data.arrays import Array, double, host, is_strings
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.faults import check_finite, check_shape, check_weight, vector
+from fenchel.data.in_memory import InMemory
 from fenchel.data.strings import string_column, strings_refused
 
 __all__ = [

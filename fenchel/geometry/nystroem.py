@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.data.arrays import Array, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_tiles import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 

@@ -15,7 +15,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import as_blocks, check_weight, follow
 from fenchel.models.base import (
     SPAN,

@@ -18,16 +18,9 @@ from fenchel.convex.distance import (
     Square,
     SquaredEpsilonInsensitive,
 )
+from fenchel.convex.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import (
-    Exponential,
-    Hinge,
-    Logistic,
-    Margin,
-    ModifiedHuber,
-    SquaredHinge,
-    SquareMargin,
-)
+from fenchel.convex.margin import Exponential, Logistic, Margin
 from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem

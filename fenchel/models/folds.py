@@ -15,9 +15,10 @@ from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals, thread_count, threads
+from fenchel.data.blocks import Block, Blocks, Totals, thread_count, threads
 from fenchel.data.convoy import Convoy, View
 from fenchel.data.design import Point
+from fenchel.data.in_memory import InMemory
 from fenchel.data.products import forward
 from fenchel.data.table import follow
 from fenchel.models.base import host_keep

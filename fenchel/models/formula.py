@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.hinge import ModifiedHuber, SquaredHinge
 from fenchel.convex.loss import Bent
-from fenchel.convex.margin import Margin, ModifiedHuber, SquaredHinge
+from fenchel.convex.margin import Margin
 from fenchel.convex.multiclass import Joint
 from fenchel.convex.penalty import L2, is_free
 from fenchel.convex.problem import Problem

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.in_memory import InMemory
 from fenchel.models.folds import accuracies
 from fenchel.models.perceptron_proof import PerceptronProof, against_each, single, whole_counts
 from fenchel.solve.online.state import PenalisedPerceptrons, Perceptrons, Votes

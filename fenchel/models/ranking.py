@@ -15,7 +15,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.convergence import NotCertified
-from fenchel.convex.margin import Hinge, Logistic, Margin, SquaredHinge
+from fenchel.convex.hinge import Hinge, SquaredHinge
+from fenchel.convex.margin import Logistic, Margin
 from fenchel.convex.penalty import L2
 from fenchel.convex.ranking import Ranking
 from fenchel.data.arrays import host

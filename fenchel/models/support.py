@@ -14,12 +14,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.rounding import U, down, gamma, up
+from fenchel.convex.hinge import Hinge
 from fenchel.convex.loss import Bent
-from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, InMemory, free_memory
+from fenchel.data.blocks import Block, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import Gaussian, KernelFunction, Linear, Polynomial, Precomputed
 

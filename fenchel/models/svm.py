@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.distance import EpsilonInsensitive, SquaredEpsilonInsensitive
+from fenchel.convex.hinge import Hinge, SquaredHinge
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Hinge, SquaredHinge
 from fenchel.convex.multiclass import MulticlassHinge
 from fenchel.convex.penalty import L1, L2, Penalty
 from fenchel.convex.problem import Problem

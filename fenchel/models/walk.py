@@ -18,8 +18,9 @@ from fenchel.convex.distance import Square
 from fenchel.convex.penalty import L1, L2, Elastic, ElasticNet, NonNegative, Penalty, is_free
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array, double, host
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.in_memory import InMemory
 from fenchel.models.precision import in_precision, rounded
 from fenchel.models.progress import Show
 from fenchel.solve.minimise import SMALL, minimise

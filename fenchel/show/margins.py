@@ -8,15 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.convex.margin import (
-    Exponential,
-    Hinge,
-    Logistic,
-    Margin,
-    ModifiedHuber,
-    SquaredHinge,
-    SquareMargin,
-)
+from fenchel.convex.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
+from fenchel.convex.margin import Exponential, Logistic, Margin
 from fenchel.show.frame import Width, framed
 from fenchel.show.inline import records, rounded
 from fenchel.show.theme import CATEGORIES

@@ -19,8 +19,9 @@ from fenchel.convex.hessian import Curvature
 from fenchel.convex.loss import Bent
 from fenchel.convex.penalty import L2, is_free
 from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.in_memory import InMemory
 from fenchel.solve.conjugate import Diagonal, conjugate_gradients
 from fenchel.solve.dual.ascent import dual_ascent
 from fenchel.solve.line import pack, unpack

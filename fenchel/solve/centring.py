@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array, host, is_sparse, like
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign, Point
 from fenchel.data.double_double import two_product
+from fenchel.data.in_memory import InMemory
 from fenchel.data.rows import every
 from fenchel.solve.frame import Ranges
 from fenchel.solve.solver import Solver, State

@@ -30,9 +30,10 @@ from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, dow
 from fenchel.convex.certification.straight_pieces import reach_of_rows, row_weights
 from fenchel.convex.certification.verified_solve import VerifiedFactor
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign
 from fenchel.data.double_double import DoubleDouble, OzakiMatrix, two_product, two_sum
+from fenchel.data.in_memory import InMemory
 
 Floats = NDArray[np.float64]
 ROWS = 2**16  # of a slice of the table, whose products stay exact

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from fenchel.convex.hessian import Root
 from fenchel.convex.ranking import Edges, Ranked, Ranking
 from fenchel.data.arrays import Array, host, is_sparse, like
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.products import adjoint, forward, weighted_gram
 from fenchel.solve.conjugate import conjugate_gradients
 

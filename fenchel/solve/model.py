@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.distance import Huber, Square
+from fenchel.convex.hinge import ModifiedHuber, SquareMargin
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import ModifiedHuber, SquareMargin
 from fenchel.convex.multiclass import Multinomial
 from fenchel.data.columns import Index
 from fenchel.solve.quadratic import Corners, settle

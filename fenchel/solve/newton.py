@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian import Curvature, Factor, column_centre, curvature
 from fenchel.convex.kronecker import kronecker, turned
 from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.blocks import InMemory
 from fenchel.data.design import MatrixDesign, Point
+from fenchel.data.in_memory import InMemory
 from fenchel.solve.joint import JointCurvature
 from fenchel.solve.line import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line import ridge as ridge_of

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.distance import Square
+from fenchel.convex.hinge import SquareMargin
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import SquareMargin
 from fenchel.data.columns import Index
 from fenchel.solve.model import GRAM, Place, Slopes, model, too_many
 from fenchel.solve.orthant import newton_inside

@@ -11,7 +11,8 @@ from scipy import linalg
 
 from fenchel.convex.scale import At
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.solve.centring import Centred, centred
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.hessian import column_centre
+from fenchel.convex.hinge import Hinge
 from fenchel.convex.loss import Bent
-from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded, is_free
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import double

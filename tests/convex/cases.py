@@ -8,14 +8,8 @@ from fenchel.convex.distance import (
     Square,
     SquaredEpsilonInsensitive,
 )
-from fenchel.convex.margin import (
-    Exponential,
-    Hinge,
-    Logistic,
-    ModifiedHuber,
-    SquaredHinge,
-    SquareMargin,
-)
+from fenchel.convex.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
+from fenchel.convex.margin import Exponential, Logistic
 from fenchel.convex.multiclass import MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet, NonNegative
 

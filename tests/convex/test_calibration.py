@@ -15,7 +15,8 @@ from hypothesis.extra import numpy as hnp
 
 from fenchel.convex import calibration
 from fenchel.convex.calibration import excess_risk_bound
-from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin, SquaredHinge
+from fenchel.convex.hinge import Hinge, SquaredHinge
+from fenchel.convex.margin import Exponential, Logistic, Margin
 
 GRID = np.linspace(-1.0, 1.0, 41)
 

@@ -27,8 +27,9 @@ from fenchel.convex.distance import (
     Pinball,
     Square,
 )
+from fenchel.convex.hinge import Hinge
 from fenchel.convex.loss import Loss, inward
-from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin
+from fenchel.convex.margin import Exponential, Logistic, Margin
 from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial, project_simplex
 from fenchel.convex.penalty import Penalty
 from fenchel.testing import check_loss

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 
 from fenchel.convex.convergence import NotCertified
 from fenchel.convex.distance import Square
-from fenchel.convex.margin import Exponential, Hinge, Logistic, Margin, SquaredHinge
+from fenchel.convex.hinge import Hinge, SquaredHinge
+from fenchel.convex.margin import Exponential, Logistic, Margin
 from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet
 from fenchel.convex.problem import Problem

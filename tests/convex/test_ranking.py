@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from fenchel import NotCertified, minimise, threads
-from fenchel.convex.margin import Hinge, Logistic, SquaredHinge
+from fenchel.convex.hinge import Hinge, SquaredHinge
+from fenchel.convex.margin import Logistic
 from fenchel.convex.pairs.sums import CLOSE, PANEL, REACH, _panels, pair_sums
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem

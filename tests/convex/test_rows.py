@@ -11,7 +11,8 @@ from fenchel.convex.loss import Scalar
 from fenchel.convex.margin import Logistic, Margin
 from fenchel.convex.multiclass import Joint, Multinomial
 from fenchel.convex.rows.statistics import DualSums, LossCurvature, ValueGradient
-from fenchel.data.blocks import Block, InMemory, threads
+from fenchel.data.blocks import Block, threads
+from fenchel.data.in_memory import InMemory
 from fenchel.data.parallel import in_ranges
 from fenchel.data.statistic import Kernel, kernel_of
 from fenchel.data.sweep import Adjoint, Gram, Product, Scores, Sweep

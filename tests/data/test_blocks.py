@@ -12,15 +12,8 @@ from data.cases import HOMES, real
 from scipy import sparse
 
 from fenchel.data import Block, Totals, as_blocks, threads
-from fenchel.data.blocks import (
-    InMemory,
-    Merge,
-    block_rows,
-    one_blas_thread,
-    ordered,
-    thread_count,
-    tree_sum,
-)
+from fenchel.data.blocks import Merge, block_rows, one_blas_thread, ordered, thread_count, tree_sum
+from fenchel.data.in_memory import InMemory
 from fenchel.testing import check_blocks
 
 

@@ -11,8 +11,9 @@ import pytest
 from scipy import sparse
 
 from fenchel.data import Block, Moments, Totals, as_blocks
-from fenchel.data.blocks import InMemory, one_blas_thread, tree_sum
+from fenchel.data.blocks import one_blas_thread, tree_sum
 from fenchel.data.cluster_memory import _sums, _total
+from fenchel.data.in_memory import InMemory
 from fenchel.testing import check_blocks
 
 dask = pytest.importorskip("dask")

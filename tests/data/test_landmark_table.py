@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fenchel
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_tiles import symmetric_product
 from fenchel.data.landmark_table import LandmarkTable
 from fenchel.geometry.kernel import Gaussian, Polynomial

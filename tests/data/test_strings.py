@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fenchel.data.blocks import Block, InMemory, threads
+from fenchel.data.blocks import Block, threads
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import as_blocks
 
 TEXTS = ["ACGT", "", "é∂\0", "ACGT", "\ud800", "GG"]

@@ -5,7 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from fenchel.data.blocks import Block, InMemory  # noqa: E402
+from fenchel.data.blocks import Block  # noqa: E402
+from fenchel.data.in_memory import InMemory  # noqa: E402
 from fenchel.geometry.lloyd.on_device import DeviceRows, half_product  # noqa: E402
 from fenchel.geometry.tiles import Nearest, PairFold  # noqa: E402
 from fenchel.models.cluster.lloyd import Lloyd, best_walk  # noqa: E402

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from fenchel.convex.margin import Logistic
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import Gaussian, Linear
 from fenchel.geometry.nystroem import NystroemFeatures, random_pivots

@@ -25,7 +25,8 @@ from fenchel import (
     Ridge,
     RidgeCV,
 )
-from fenchel.data.blocks import Blocks, InMemory
+from fenchel.data.blocks import Blocks
+from fenchel.data.in_memory import InMemory
 
 N, D = 6000, 5
 NAMES = [f"x{j}" for j in range(D)]

@@ -12,7 +12,8 @@ from sklearn.svm import LinearSVC
 
 from fenchel import NotCertified
 from fenchel.convex.distance import Absolute, EpsilonInsensitive, Huber, Pinball
-from fenchel.convex.margin import Hinge, Logistic
+from fenchel.convex.hinge import Hinge
+from fenchel.convex.margin import Logistic
 from fenchel.convex.penalty import L1, L2, ElasticNet, NonNegative
 from fenchel.convex.problem import Problem
 from fenchel.data.design import MatrixDesign

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
 import fenchel
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import as_blocks
 from fenchel.solve.hard_margin import hard_margin
 from fenchel.solve.row_radius import radius

@@ -123,6 +123,8 @@ class Value:
 
 
 _DISTANCE, _MARGIN = "fenchel.convex.distance", "fenchel.convex.margin"
+_HINGE = "fenchel.convex.hinge"
+MARGIN_HOMES = (_MARGIN, _HINGE)
 _PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.state"
 _KERNEL, _METRIC = "fenchel.geometry.kernel", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
@@ -166,12 +168,12 @@ VALUES: dict[str, Value] = {
     "Pinball": Value(_DISTANCE, {"quantile": number}),
     "EpsilonInsensitive": Value(_DISTANCE, {"eps": number}),
     "SquaredEpsilonInsensitive": Value(_DISTANCE, {"eps": number}),
-    "SquareMargin": Value(_MARGIN, {}),
+    "SquareMargin": Value(_HINGE, {}),
     "Logistic": Value(_MARGIN, {}),
-    "Hinge": Value(_MARGIN, {}),
-    "SquaredHinge": Value(_MARGIN, {}),
+    "Hinge": Value(_HINGE, {}),
+    "SquaredHinge": Value(_HINGE, {}),
     "Exponential": Value(_MARGIN, {}),
-    "ModifiedHuber": Value(_MARGIN, {}),
+    "ModifiedHuber": Value(_HINGE, {}),
     "Multinomial": Value("fenchel.convex.multiclass", {"n_classes": count}),
     "MulticlassHinge": Value("fenchel.convex.multiclass", {"n_classes": count}),
     "L2": Value(_PENALTY, {"lam": number}),

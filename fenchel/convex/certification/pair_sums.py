@@ -29,8 +29,8 @@ from fenchel.convex.certification.dual_point import DualPoint, PointValue
 from fenchel.convex.certification.float_sums import Evidence, loss_error, penalty_value, slope_error
 from fenchel.convex.certification.rounding import PAIRS, UNDERFLOW, U, gamma, up
 from fenchel.convex.distance import Distance
+from fenchel.convex.hinge import Shortfall
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Shortfall
 from fenchel.convex.multiclass import Joint, MulticlassHinge
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Block, Totals

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certification.rounding import U, gamma
 from fenchel.convex.certification.rounding import up as upward
-from fenchel.convex.margin import Hinge, Logistic, Margin, SquaredHinge
+from fenchel.convex.hinge import Hinge, SquaredHinge
+from fenchel.convex.margin import Logistic, Margin
 from fenchel.data.arrays import sigmoid, softplus
 from fenchel.data.blocks import ordered, thread_count
 from fenchel.data.pairs.tree import Pairs

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.spectral_bounds import square_in_units
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.in_memory import InMemory
 from fenchel.data.table import attach
 from fenchel.geometry.distance import squared_distances
 from fenchel.models.base import host_keep, is_remote, rows_in

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.in_memory import InMemory
 from fenchel.data.rows import part_of
 from fenchel.models.base import host_keep
 from fenchel.models.cluster.distinct import few_rows

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_array
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.spectral_bounds import square_in_units
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.in_memory import InMemory
 from fenchel.models.base import host_keep, rows_in
 from fenchel.models.cluster.bounds.best import Search, proved_clustering, search_of
 from fenchel.models.cluster.centres import CentreClusterer, exponent_of, in_units

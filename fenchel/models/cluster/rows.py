@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fenchel.data.arrays import double, host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.in_memory import InMemory
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.lloyd.hamerly import BoundedRows
 from fenchel.geometry.lloyd.on_device import DeviceRows, half_product

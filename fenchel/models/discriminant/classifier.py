@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import host, logsumexp
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import Column
+from fenchel.data.in_memory import InMemory
 from fenchel.data.statistic import Statistic, kernel_of, on_block
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 from fenchel.models.base import rows_in

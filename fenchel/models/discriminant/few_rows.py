@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
+from fenchel.data.in_memory import InMemory
 from fenchel.models.base import host_keep
 from fenchel.models.discriminant.estimates.class_sums import class_sums
 from fenchel.models.discriminant.estimates.covariance import EPS, Root

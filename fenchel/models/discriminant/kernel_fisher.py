@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, InMemory, free_memory
+from fenchel.data.blocks import Block, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import kernel_product
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.kernel_centring import centred_gram

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory
+from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design import MatrixDesign
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelExpansion
 from fenchel.models.base import host_keep
 from fenchel.models.kernel.expansion_fit import Expansions, point_columns

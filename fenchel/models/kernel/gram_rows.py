@@ -12,7 +12,8 @@ from scipy import linalg
 
 from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion, gram_matrix
 from fenchel.geometry.kernel import KernelFunction, Precomputed
 from fenchel.geometry.named_kernel import FunctionOfTables, GivenColumns, named_kernel

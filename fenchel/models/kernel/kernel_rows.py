@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import (
     GramDesign,
     KernelDesign,

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, free_memory
+from fenchel.data.blocks import Block, Blocks, free_memory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.landmark_table import LandmarkTable
 from fenchel.geometry.kernel import KernelFunction, Precomputed
 from fenchel.geometry.named_kernel import GivenColumns, named_kernel

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, Kind, warn_outside
 from fenchel.data.arrays import host
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
 from fenchel.models.certified import SelfCertified
 from fenchel.models.fitted import fitted_rows

@@ -27,7 +27,8 @@ from sklearn.base import clone
 
 from fenchel.convex.convergence import NotCertified
 from fenchel.data.arrays import host, is_sparse
-from fenchel.data.blocks import Block, Blocks, InMemory, one_blas_thread
+from fenchel.data.blocks import Block, Blocks, one_blas_thread
+from fenchel.data.in_memory import InMemory
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.mixture.gaussian import GaussianMixture
 from fenchel.solve.minimise import minimise

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import InMemory
+from fenchel.data.in_memory import InMemory
 from fenchel.data.rows import Block
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.named_kernel import NAMES, named_kernel

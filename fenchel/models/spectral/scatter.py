@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import double, host, is_sparse, like
-from fenchel.data.blocks import Block, Blocks, InMemory, Totals
+from fenchel.data.blocks import Block, Blocks, Totals
+from fenchel.data.in_memory import InMemory
 from fenchel.data.moments import Moments
 from fenchel.data.sweep import Gram, Unit
 

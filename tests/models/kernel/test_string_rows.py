@@ -19,7 +19,8 @@ from test_sklearn import ESTIMATORS
 
 import fenchel
 from fenchel import certify, kernels
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelDesign, gram_matrix
 from fenchel.data.strings import string_column
 from fenchel.data.table import as_blocks

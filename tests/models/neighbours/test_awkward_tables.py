@@ -18,7 +18,8 @@ from fenchel import (
     NadarayaWatsonClassifier,
     NearestNeighbors,
 )
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.geometry.search.search import UndefinedDistance
 from fenchel.score.folds.trial import FoldFailed
 

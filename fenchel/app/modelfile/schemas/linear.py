@@ -21,7 +21,7 @@ from fenchel.app.modelfile.check import (
     text,
     tuple_of,
 )
-from fenchel.app.modelfile.classes import VALUES
+from fenchel.app.modelfile.classes import MARGIN_HOMES, VALUES
 from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
 
 
@@ -36,7 +36,7 @@ def _loss(value: Any, sizes: Sizes) -> bool:
     name = type(value).__name__
     if name in ("Multinomial", "MulticlassHinge"):
         return bool(value.n_classes == sizes.get("K"))
-    return name in VALUES and VALUES[name].home == "fenchel.convex.margin"
+    return name in VALUES and VALUES[name].home in MARGIN_HOMES
 
 
 def by_class(item: Check) -> Check:

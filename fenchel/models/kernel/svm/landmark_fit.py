@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.hinge import Hinge
 from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Hinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import KernelFunction
 from fenchel.geometry.nystroem import NystroemFeatures

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
-from fenchel.convex.margin import Hinge
+from fenchel.convex.hinge import Hinge
 from fenchel.data.arrays import Array
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelExpansion
 from fenchel.geometry.kernel import Linear
 from fenchel.models.kernel.gram_rows import GramRows

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.one_class import OneClass
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import KernelDesign
 from fenchel.geometry.kernel import Linear
 from fenchel.models.kernel.gram_rows import GramRows

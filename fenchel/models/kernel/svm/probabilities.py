@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.convex.margin import Hinge, Logistic
+from fenchel.convex.hinge import Hinge
+from fenchel.convex.margin import Logistic
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import is_sparse, is_strings
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
 from fenchel.data.design import MatrixDesign
+from fenchel.data.in_memory import InMemory
 from fenchel.data.kernel_design import kernel_product
 from fenchel.models.kernel.gram_rows import GramRows
 from fenchel.models.kernel.svm.dual_fit import fit_dual

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.margin import Hinge
+from fenchel.convex.hinge import Hinge
 from fenchel.data.arrays import host, is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.kernel import KernelFunction

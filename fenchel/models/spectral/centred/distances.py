@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.blocks import Block, InMemory
+from fenchel.data.blocks import Block
+from fenchel.data.in_memory import InMemory
 from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
 from fenchel.geometry.search.metric import Metric
 from fenchel.models.spectral.centred.operators import (
