@@ -37,6 +37,12 @@ class Machine:
         """±1."""
         return np.where(codes == self.positive, 1.0, -1.0)
 
+    def spread(self, beta: Floats, codes: Numbers) -> Floats:
+        """Coefficients of its members, on all rows."""
+        out = np.zeros(len(codes))
+        out[self.members(codes)] = beta
+        return out
+
 
 def machines_of(K: int, against: str) -> list[Machine]:
     """against: "ovo" or "ovr"."""

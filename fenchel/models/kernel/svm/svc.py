@@ -258,7 +258,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     ) -> None:
         """What the fits of the machines say."""
         K, machines = len(self.classes_), self._machines()
-        betas = [_spread(m, f, codes) for m, f in zip(machines, fits, strict=True)]
+        betas = [m.spread(f.beta, codes) for m, f in zip(machines, fits, strict=True)]
         used = np.any([beta != 0.0 for beta in betas], axis=0)
         support = np.flatnonzero(used)
         support = support[np.argsort(codes[support], kind="stable")]
@@ -392,10 +392,3 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     def _machine_scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         return self._scores(X, self._columns()) + self.intercept_
-
-
-def _spread(machine: Machine, found: DualFit, codes: NDArray[np.int64]) -> Floats:
-    """The coefficients on all rows."""
-    beta = np.zeros(len(codes))
-    beta[machine.members(codes)] = found.beta
-    return beta
