@@ -141,6 +141,10 @@ def _of_given_rows(
     entries were rounded. What was said of those before is an estimate of these."""
     theta = proof.plan.vector(problem, at)
     plain = replace(problem, design=MatrixDesign(units.plain))
+    if len(theta) < plain.design.n_rows:  # turned rows are those that have weight
+        counted = np.zeros(plain.design.n_rows)
+        counted[plain.design.weights() > 0.0] = theta
+        theta = counted
     found = plain.prove_by(units.whole(at), theta, tol)
     before = [replace(c, kind="estimate") for c in path[:-1]]
     return found, [*before, replace(found.certificate, steps=path[-1].steps)]

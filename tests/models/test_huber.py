@@ -264,3 +264,18 @@ def test_certify_knows_both(alpha):
     assert_allclose(gap.value, value, rtol=1e-12)
     assert_allclose(gap.bound, proof.bound, rtol=1e-7)
     assert gap.relative_gap > 1e-6
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.0])
+def test_few_rows_some_without_weight(alpha):
+    """Rows in fewer coordinates than columns: those without weight are left out, and the proof is
+    of the rows as they came."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((9, 10)), rng.standard_normal(9)
+    s = np.array([1.0, 0.0, 2.0, 0.0, 1.0, 1.0, 0.0, 3.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        some = HuberRegressor(alpha=alpha).fit(X, y, s)
+        kept = HuberRegressor(alpha=alpha).fit(X[s > 0], y[s > 0], s[s > 0])
+    assert_allclose(some.coef_, kept.coef_, rtol=1e-6, atol=1e-9)
+    assert some.certificate_.bound <= some.certificate_.value

@@ -344,11 +344,8 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
                 parts.append(certify_margin(design, coef[members], y_here, s_here)[2])
                 continue
             members = members[s[members] > 0.0]
-            y_all = machine.targets(codes)
-            b = float(self.intercept_[number])
-            parts.append(
-                certify_machine(float(self.C), gram.kernel, gram.rows, members, coef, b, y_all, s)
-            )
+            known = coef, float(self.intercept_[number]), machine.targets(codes), s
+            parts.append(certify_machine(float(self.C), gram.kernel, gram.rows, members, *known))
         return reduce(Certificate.__add__, parts)
 
     def _placed(self, codes: Numbers, s: Floats) -> Iterator[Placed]:
