@@ -57,9 +57,11 @@ def _holds(
     require(solver, "the certificate is closed", found.converged and proof.closed(tol), **shown)
     value = problem.evaluate(found.point, exact=True).value
     # A pass in float64 knows a loss to a unit of rounding of its residuals, which at the origin are
-    # the targets: of a fit that leaves nothing it knows no more.
+    # the targets: of a fit that leaves nothing it knows no more. (Of a loss that grows like the
+    # residual the floor is 16√EPS of the targets' size, so that √EPS of it are such units.)
     origin = problem.evaluate(problem.origin(), exact=True).value
     rounding = max(1e-11 * max(abs(value), proof.size, proof.floor), EPS * abs(origin))
+    rounding = max(rounding, EPS**0.5 * proof.floor)
     require(solver, "the value is that of the point", abs(value - proof.value) <= rounding, **shown)
     inside = problem.project(found.point) is found.point
     require(solver, "the point lies in the domain", inside, **shown)
