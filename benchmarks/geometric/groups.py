@@ -101,6 +101,7 @@ def mlpack_kmeans(k: int, steps: int) -> Contender:
             initial_centroids=first,
             max_iterations=steps,
             algorithm="hamerly",
+            copy_all_inputs=True,
         )["centroid"]
 
     return call("mlpack hamerly", prepare)

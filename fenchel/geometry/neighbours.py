@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.data.blocks import thread_count
+from fenchel.data.blocks import ordered, thread_count
 from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.tiles import Nearest, fold_pairs
 
@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 # rows, 2000 queries, two threads: the tree is 3 to 7 times faster for d ≤ 3, m = 3000 to 30000,
 # level for d = 5, m = 3000 and d = 8, m = 30000, and 4 to 8 times slower from d = 12.
 FEWEST = 512
-# Neighbours beyond the k-th that the tree names: ties and near ties must be among them.
-MORE = 8
+# Neighbours beyond the k-th that the tree names, at first and where those do not do: ties and near
+# ties must be among them.
+FEW, MORE = 1, 8
 # A tree's distance is right to d + depth rounding errors, far fewer than these 4500.
 NEAR = 1e-12
 
@@ -71,24 +72,47 @@ def tree_of(X: NDArray[Any]) -> Any:
 def _by_tree(
     X: NDArray[Any], Q: NDArray[Any], k: int, tree: Callable[[], Any] | None
 ) -> tuple[NDArray[np.int64], Floats]:
-    from fenchel.geometry.compiled import nearest_among
-
     if not all(largest_entry(rows) < 1e140 for rows in (X, Q)):
         return fold_pairs(Q, X, Nearest(k))  # which says where squares overflow
     made = tree_of(X) if tree is None else tree()
-    distances, candidates = made.query(Q, k + MORE, workers=thread_count())
     squares, numbers = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, np.int64)
     single = X.dtype == np.float32 and Q.dtype == np.float32
     dtype = np.float32 if single else np.float64
-    whole = [rows.astype(dtype, copy=False).view() for rows in (Q, X)]
-    for rows in whole:
-        rows.flags.writeable = False  # one type for the compiled loops, whatever was given
-    nearest_among(*whole, candidates, squares, numbers)
-    # Where the last candidate is as near as the k-th there may be more such points: all are looked
-    # at. So they are where a square may vanish.
-    complete = distances[:, -1] > distances[:, k - 1] * (1.0 + NEAR)
-    complete &= distances[:, -1] > 1e-140
-    unsure = np.flatnonzero(~complete)
+    points = X.astype(dtype, copy=False).view()
+    points.flags.writeable = False  # one type for the compiled loops, whatever was given
+    workers, unsure = thread_count(), np.arange(len(Q))
+    for more in (FEW, MORE):
+        rows = Q if len(unsure) == len(Q) else Q[unsure]
+        distances, candidates = made.query(rows, k + more, workers=workers)
+        asked = rows.astype(dtype, copy=False).view()
+        asked.flags.writeable = False
+        found = _decided(asked, points, candidates, k, workers)
+        numbers[unsure], squares[unsure] = found
+        # Where the last candidate is as near as the k-th there may be more such points: more are
+        # looked at, in the end all. So they are where a square may vanish.
+        complete = distances[:, -1] > distances[:, k - 1] * (1.0 + NEAR)
+        complete &= distances[:, -1] > 1e-140
+        unsure = unsure[~complete]
+        if not len(unsure):
+            break
     if len(unsure):
         numbers[unsure], squares[unsure] = fold_pairs(Q[unsure], X, Nearest(k))
+    return numbers, squares
+
+
+def _decided(
+    Q: NDArray[Any], X: NDArray[Any], candidates: NDArray[np.int64], k: int, workers: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """The k nearest of the candidates of each row, by the distance of `distance`."""
+    from fenchel.geometry.compiled import nearest_among
+
+    squares, numbers = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, np.int64)
+    cuts = [len(Q) * i // workers for i in range(workers + 1)]
+
+    def decide(i: int) -> None:
+        part = slice(cuts[i], cuts[i + 1])
+        nearest_among(Q[part], X, candidates[part], squares[part], numbers[part])
+
+    for _ in ordered(decide, range(workers), workers):
+        pass
     return numbers, squares

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array, is_sparse
 from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, Kernel, add_products, tiles
 from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
-from fenchel.geometry.distance import Points, Products, rows_in_order, squared_distances
-from fenchel.geometry.projection.axes import Projection, projection_of
+from fenchel.geometry.distance import Points, rows_in_order, squared_distances
 
 Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
@@ -37,12 +36,8 @@ RANGE_WORK = 1e10
 # A distance takes as long as 32 products in float32 (0.7 and 0.022 ns a coordinate): where a larger
 # share of pairs is undecided, products in float64, twice as long, are worth their time.
 DEAR = 32
-# Projections are tried where all products take seconds: their axes take 0.3 s. A pair that they
-# leave open takes as long as ten others: beyond a share of 1 / OPEN all products are faster.
-MANY, FEWEST_POINTS, FEWEST_COLUMNS, OPEN = 1e11, 8192, 128, 12
-# Points of a tile of projections: 1000 rows of d = 784 and 60000 points took 0.28, 0.29, 0.37 s for
-# 1024, 2048, 4096, and 0.82 s by all products.
-PROJECTED = 1024
+# Projections are tried where all products take seconds: their axes take 0.3 s.
+MANY, FEWEST_POINTS, FEWEST_COLUMNS = 1e11, 8192, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,57 +124,23 @@ class Nearest(Fold[tuple[NDArray[np.int64], Floats]]):
         return int(loop(X, points.products, *shape, *slots))
 
     def refined(self, undecided: float, points: Points, left: int) -> Fold[Any]:
+        from fenchel.geometry.projection.fold import NearestByProjections
+
         m, d = points.rows.shape
         # A threshold is found by 16 k distances, about.
         if undecided > m / DEAR + 16 * self.k:
             return replace(self, dtype=np.float64)
         long = m >= FEWEST_POINTS and d >= FEWEST_COLUMNS and float(left) * m * d >= MANY
         made = points.products
-        if not (self.projections and long) or made is None or made.limit < 0.0:
-            return self
-        return NearestByProjections(self.k, points) if self.dtype == np.float32 else self
+        usable = made is not None and made.limit > 0.0 and self.dtype == np.float32
+        return (
+            NearestByProjections(self.k, points) if self.projections and long and usable else self
+        )
 
     def finish(self, slots: tuple[NDArray[Any], ...]) -> tuple[NDArray[np.int64], Floats]:
         squares, numbers = slots
         refuse_lost(~np.isfinite(squares[:, -1]))
         return numbers, squares
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class NearestByProjections(Fold[tuple[NDArray[np.int64], Floats]]):
-    """The answer of `Nearest` for many columns that hold little more than a few do: distances to
-    the points, prepared already, are bounded by projections first."""
-
-    k: int
-    points: Points = field(repr=False)
-
-    def prepare(self, points: Array) -> tuple[Products, Projection]:
-        assert self.points.products is not None, "points of few columns are compared directly"
-        return self.points.products, projection_of(self.points.products)
-
-    def empty(self, n: int, points: Any) -> tuple[NDArray[Any], ...]:
-        return Nearest(self.k).empty(n, points)
-
-    def visit(
-        self,
-        X: NDArray[Any],
-        points: tuple[Products, Projection],
-        slots: tuple[NDArray[Any], ...],
-        tile: Tile,
-    ) -> int:
-        from fenchel.geometry.projection.compiled import nearest_by_projections
-
-        width = tile.points or min(len(points[0].rows), max(PROJECTED, 4 * self.k))
-        shape = tile.rows or max(2**17 // width, 16), width
-        return int(nearest_by_projections(X, *points, *shape, *slots))
-
-    def refined(self, undecided: float, points: Any, left: int) -> Fold[Any]:
-        m = len(self.points.rows)
-        return self if undecided <= m / OPEN + 16 * self.k else Nearest(self.k, projections=False)
-
-    def finish(self, slots: tuple[NDArray[Any], ...]) -> tuple[NDArray[np.int64], Floats]:
-        return Nearest(self.k).finish(slots)
 
 
 @final

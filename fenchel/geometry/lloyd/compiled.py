@@ -92,25 +92,29 @@ def unsettled(
     lo: int,
     hi: int,
     found: Integers,
-) -> int:
+    tighten: bool,
+) -> tuple[int, int]:
     """Bring the bounds of rows lo to hi - 1 up to date; the rows whose nearest centre they do not
-    tell go to `found`, and their number is returned."""
+    tell go to `found`. tighten: whether the distance to the own centre is made first. Returns how
+    many rows went there, and of how many the bounds did not tell before that."""
     C, guard, scale = centres.rows, centres.guard, centres.scale
     lanes = np.empty(LANES, np.float64)
-    count = 0
+    count, looked = 0, 0
     for i in range(lo, hi):
         a = labels[i]
         u = raised(np.float64(upper[i]) + moves.own[a])
         low = lowered(np.float64(lower[i]) - moves.other[a])
         limit = max(np.float64(low), moves.half[a])
         if np.float64(u) * guard >= limit:
-            u = raised(np.sqrt(squared_distance(X[i], C[a], lanes)) * scale * guard)
+            looked += 1
+            if tighten:
+                u = raised(np.sqrt(squared_distance(X[i], C[a], lanes)) * scale * guard)
             if np.float64(u) * guard >= limit:
                 found[count] = i
                 count += 1
         upper[i] = u
         lower[i] = low
-    return count
+    return count, looked
 
 
 @njit(**_settings)
