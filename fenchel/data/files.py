@@ -257,9 +257,9 @@ def _scan_npy(
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     names = [str(j) for j in range(raw.shape[1])]
-    place_of = lambda j: None if j is None else _position(path, j, len(names))  # noqa: E731
-    chosen = None if columns is None else [place_of(j) for j in columns]
-    picked = _Picked.of(path, names, place_of(target), chosen, place_of(weight))
+    position_of = lambda j: None if j is None else _position(path, j, len(names))  # noqa: E731
+    chosen = None if columns is None else [position_of(j) for j in columns]
+    picked = _Picked.of(path, names, position_of(target), chosen, position_of(weight))
     features = [int(name) for name in picked.features]
     runs = _runs(features)
     order = "C" if raw.flags.c_contiguous else "F"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.blocks import ordered, thread_count
+from fenchel.data.parallel import parallel_map, thread_count
 
 Floats = NDArray[np.float64]
 # Rows of a tile, whose sum is kept: bits do not depend on how tiles are shared between threads. Of
@@ -80,10 +80,10 @@ class Potential:
         total = np.cumsum(self.sums)
         found = np.empty(len(u), np.int64)
         for i, target in enumerate(u * total[-1]):
-            t = place_of(total, target)
+            t = drawn_index(total, target)
             mass = self.squares[t].astype(np.float64)
             line = np.cumsum(mass * self.weight[t] if len(self.weight) else mass)
-            found[i] = t * TILE + place_of(line, target - (total[t - 1] if t else 0.0))
+            found[i] = t * TILE + drawn_index(line, target - (total[t - 1] if t else 0.0))
         return found
 
     @property
@@ -94,11 +94,10 @@ class Potential:
     def _in_ranges(self, work: Callable[[int, int], None]) -> None:
         workers, tiles = thread_count(), len(self.columns)
         cuts = [tiles * i // workers for i in range(workers + 1)]
-        for _ in ordered(lambda i: work(cuts[i], cuts[i + 1]), range(workers), workers):
-            pass
+        parallel_map(lambda i: work(cuts[i], cuts[i + 1]), range(workers), workers)
 
 
-def place_of(total: Floats, target: float) -> int:
-    """The place of a number in a line of running sums; never one where the sum does not rise."""
+def drawn_index(total: Floats, target: float) -> int:
+    """The index at which running sums pass a target; never one where the sum does not rise."""
     last = int(np.searchsorted(total, total[-1]))
     return min(int(np.searchsorted(total, target, side="right")), last)

@@ -23,7 +23,7 @@ from fenchel.data.arrays import double, host, is_sparse
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.memory import free_memory
 from fenchel.geometry.distance import squared_distances
-from fenchel.geometry.lloyd.potential import Potential, place_of
+from fenchel.geometry.lloyd.potential import Potential, drawn_index
 from fenchel.models.base import host_keep
 from fenchel.models.cluster.rows import nearest_centres, row_of
 from fenchel.solve.online.compiled import remix, row_keys
@@ -86,7 +86,7 @@ def _by_tiles(
     state = rng.bit_generator.state
     potential = Potential(X, order, weight)
     mass = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
-    chosen = [place_of(mass, float(rng.random(1)[0]) * mass[-1])]
+    chosen = [drawn_index(mass, float(rng.random(1)[0]) * mass[-1])]
     potential.add(chosen[0])
     for _ in range(1, k):
         u = rng.random(trials)
@@ -112,7 +112,7 @@ def random_rows(X: Any, weight: Floats | None, k: int, rng: np.random.Generator)
         u = rng.random(1)
         if not total[-1] > 0.0:
             break
-        place = place_of(total, u[0] * total[-1])
+        place = drawn_index(total, u[0] * total[-1])
         chosen.append(order[place])
         line[runs == runs[place]] = 0.0  # rows of the same values
     return np.array([row_of(X, i) for i in chosen])
@@ -220,7 +220,7 @@ def row_values(X: Any) -> NDArray[np.uint64]:
 
 
 def _drawn(total: Floats, u: Floats, order: NDArray[np.int64]) -> list[int]:
-    return [int(order[place_of(total, one)]) for one in u * total[-1]]
+    return [int(order[drawn_index(total, one)]) for one in u * total[-1]]
 
 
 def _distances(X: Any, rows: list[int]) -> Floats:
