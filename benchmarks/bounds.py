@@ -96,7 +96,7 @@ def ranking_plane(X: np.ndarray, y: np.ndarray, alpha: float, width: float) -> n
         w = np.linalg.solve(upper, v)
         seen = gap.pairs(X[rows], y[rows], w, "hinge", wide)
         value = seen.loss - seen.short - wide * seen.square / 2 + alpha * (w @ w) / 2
-        return value, np.linalg.solve(upper.T, seen.pull + alpha * w)
+        return value, np.linalg.solve(upper.T, seen.grad_w + alpha * w)
 
     few, all_rows = np.random.default_rng(0).permutation(n)[: max(n // 10, 5000)], np.arange(n)
     stages = [(few, wide) for wide in (1.0, 0.1, 0.01) if wide > width] + [(few, width)]

@@ -183,7 +183,7 @@ class Pairs(NamedTuple):
     loss: float  # φ(t)
     short: float  # φ(t) + φ*(θ) - θt
     square: float  # θ², for the hinge
-    pull: Vector  # θ(xᵢ - xⱼ)
+    grad_w: Vector  # θ(xᵢ - xⱼ)
 
 
 def pairs(X: Any, y: Vector, w: Vector, loss: str, width: float) -> Pairs:
@@ -216,7 +216,7 @@ def ranking(X: Any, y: Vector, alpha: float, w: Vector, loss: str, width: float 
     hinge's kink no θ follows from w alone: `bounds.ranking_plane` has a w with a good one.
     """
     seen = pairs(X, y, w, loss, width)
-    rest = alpha * w + seen.pull
+    rest = alpha * w + seen.grad_w
     value = seen.loss + alpha * float(w @ w) / 2
     return Verdict(value, value - seen.short - float(rest @ rest) / (2 * alpha))
 

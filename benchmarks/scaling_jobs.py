@@ -59,7 +59,7 @@ def noisy(z: np.ndarray) -> np.ndarray:
 def one_pass(n: int, d: int) -> Iterator[Task]:
     """Value and gradient of the logistic loss."""
     from fenchel import L2, MatrixDesign, Problem, as_blocks
-    from fenchel.convex.margin import Logistic
+    from fenchel.convex.loss.margin import Logistic
 
     X, z = table(n, d)
     design = MatrixDesign(as_blocks(X, np.where(labels(z) == 1, 1.0, -1.0)))
@@ -67,7 +67,7 @@ def one_pass(n: int, d: int) -> Iterator[Task]:
 
     def task() -> tuple[Any, ...]:
         seen = problem.evaluate((w.copy(), 0.1))
-        return seen.value, seen.pull, seen.level
+        return seen.value, seen.grad_w, seen.level
 
     yield task
 

@@ -12,19 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.convex import loss_laws, penalty_laws, problem_laws
-from fenchel.convex.laws import obey
-from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Exponential
+from fenchel.convex.laws import (
+    loss as loss_laws,
+)
+from fenchel.convex.laws import (
+    penalty as penalty_laws,
+)
+from fenchel.convex.laws import (
+    problem as problem_laws,
+)
+from fenchel.convex.laws.run import check_laws
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.margin import Exponential
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.laws import check_blocks, check_statistic
 from fenchel.data.strings import string_column
-from fenchel.geometry import kernel_laws
-from fenchel.geometry.kernel_function import KernelFunction
+from fenchel.geometry.kernel import laws as kernel_laws
+from fenchel.geometry.kernel.kernel_function import KernelFunction
+from fenchel.solve.laws import closes_or_refuses
 from fenchel.solve.solver import Solver
-from fenchel.solve.solver_laws import closes_or_refuses
 
 __all__ = [
     "check_blocks",
@@ -62,15 +70,15 @@ def check_loss(loss: Loss, *, reach: float | None = None, seed: int = 0) -> None
 
     Examples
     --------
-    >>> from fenchel.convex.distance import Huber
+    >>> from fenchel.convex.loss.distance import Huber
     >>> from fenchel.testing import check_loss
     >>> check_loss(Huber(eps=0.5))
     """
     if reach is None:
         reach = 1e2 if isinstance(loss, Exponential) else 1e4
-    obey(loss, loss_laws.LAWS, reach, seed=seed)
+    check_laws(loss, loss_laws.LAWS, reach, seed=seed)
     for kin in _kins():
-        obey(loss, (loss_laws.kin,), *kin, seed=seed)
+        check_laws(loss, (loss_laws.kin,), *kin, seed=seed)
 
 
 def check_penalty(penalty: Penalty, *, seed: int = 0) -> None:
@@ -98,9 +106,9 @@ def check_penalty(penalty: Penalty, *, seed: int = 0) -> None:
     >>> from fenchel.testing import check_penalty
     >>> check_penalty(ElasticNet(lam=0.3, l1_ratio=0.9))
     """
-    obey(penalty, penalty_laws.LAWS, seed=seed)
+    check_laws(penalty, penalty_laws.LAWS, seed=seed)
     for kin in _kins():
-        obey(penalty, (penalty_laws.kin,), *kin, seed=seed)
+        check_laws(penalty, (penalty_laws.kin,), *kin, seed=seed)
 
 
 def check_certificate(problem: Problem, *, seed: int = 0) -> None:
@@ -130,7 +138,7 @@ def check_certificate(problem: Problem, *, seed: int = 0) -> None:
     >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
     >>> check_certificate(Problem(Logistic(), L2(0.1), MatrixDesign(as_blocks(X, y))))
     """
-    obey(problem, problem_laws.LAWS, seed=seed)
+    check_laws(problem, problem_laws.LAWS, seed=seed)
 
 
 def check_solver(
@@ -173,7 +181,7 @@ def check_solver(
     >>> check_solver(Newton(), [Problem(Logistic(), p, design) for p in (L2(0.1), L1(0.1))])
     """
     for problem in problems:
-        obey(solver, (_closing(problem, tol, max_steps),), seed=seed)
+        check_laws(solver, (_closing(problem, tol, max_steps),), seed=seed)
 
 
 def _closing(problem: Objective[Any], tol: float, max_steps: int) -> Callable[..., None]:
@@ -207,7 +215,7 @@ def check_kernel(kernel: KernelFunction, *, rows: Any = None, seed: int = 0) -> 
 
     Examples
     --------
-    >>> from fenchel.geometry.kernel import Gaussian, Polynomial
+    >>> from fenchel.geometry.kernel.vector_kernels import Gaussian, Polynomial
     >>> from fenchel.testing import check_kernel
     >>> check_kernel(Gaussian(0.5) + 0.1 * Polynomial(3))
     """

@@ -316,7 +316,7 @@ def kernel_logistic(n: int, C: float = 1.0) -> Workload:
 
 def strings(n: int, length: int, k: int = 4, decay: float = 0.5) -> Workload:
     def prepare(table: Table) -> Callable[[], Any]:
-        from fenchel.data.kernel_tiles import gram_matrix
+        from fenchel.data.design.kernel_tiles import gram_matrix
         from fenchel.geometry.strings.subsequence import Subsequence
 
         texts = [bytes(row) for row in table.X]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fenchel.convex.spectral_bounds import square_in_units
+from fenchel.convex.partition.spectral_bounds import square_in_units
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.table import as_blocks
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.intake import as_blocks
 from fenchel.models.cluster.centres import exponent_of, in_units
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.mixture.choose_k import (
@@ -27,9 +27,9 @@ from fenchel.models.mixture.choose_k import (
     weight_of,
 )
 from fenchel.models.mixture.gaussian import GaussianMixture
-from fenchel.score.choice import COLUMNS, METHODS, ChoiceOfK, Method
-from fenchel.score.gap import gap_statistic
-from fenchel.score.silhouette import silhouette
+from fenchel.score.structure.choice_of_k import COLUMNS, METHODS, ChoiceOfK, Method
+from fenchel.score.structure.gap_statistic import gap_statistic
+from fenchel.score.structure.silhouettes import silhouette
 
 STARTS = 4  # of k-means, for each number: a poor partition would speak against its number
 
@@ -135,7 +135,7 @@ def choose_k(
             )
     if "gap" in wanted:
         name = "n_components" if isinstance(model, GaussianMixture) else "n_clusters"
-        plain = InMemory(Block(0, rows.whole.X))
+        plain = ArrayBlocks(Block(0, rows.whole.X))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of fewer different rows than clusters
             gap = gap_statistic(

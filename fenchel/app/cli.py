@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from fenchel.app.interrupt import check, interruptible
+from fenchel.app.command_line.interrupt import check, interruptible
 
 FINE, NOT_MET, USAGE, BAD_DATA, BROKEN = 0, 1, 2, 3, 70
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -62,10 +62,10 @@ def _guarded(args: list[str], debug: bool) -> int:
         import click
     except ModuleNotFoundError as error:
         return _not_installed(error)
-    from fenchel.app.bars import BarNotMet
-    from fenchel.app.fault import BadData, BadUsage
-    from fenchel.app.group import PipeClosed, commands
-    from fenchel.app.terminal import tell
+    from fenchel.app.command_line.group import PipeClosed, commands
+    from fenchel.app.command_line.requirements import BarNotMet
+    from fenchel.app.command_line.terminal import tell
+    from fenchel.app.errors import BadData, BadUsage
 
     def failed(sentence: object, code: int) -> int:
         if debug:
@@ -112,7 +112,7 @@ def _guarded(args: list[str], debug: bool) -> int:
 
 def _tell_warnings() -> None:
     """Warnings of the library are told once each, in a line; its tools' are not for users."""
-    from fenchel.app.terminal import warn
+    from fenchel.app.command_line.terminal import warn
 
     told: set[str] = set()
 
@@ -134,7 +134,7 @@ def _not_installed(error: ModuleNotFoundError) -> int:
 
 
 def _unexpected(error: BaseException, debug: bool) -> int:
-    from fenchel.app.terminal import tell
+    from fenchel.app.command_line.terminal import tell
 
     if debug:
         traceback.print_exception(error)

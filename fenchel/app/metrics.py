@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from fenchel.app.answers import Answers
-from fenchel.app.fault import BadData
+from fenchel.app.errors import BadData
+from fenchel.app.predictions import Answers
 from fenchel.app.table.task import Task
-from fenchel.score.auc import auc, curve_auc
-from fenchel.score.average import curve_average_precision
-from fenchel.score.binomial import binomial_rate
-from fenchel.score.curve import Curve
-from fenchel.score.detection import f1, precision, recall, specificity
-from fenchel.score.discrimination import curve_gini, curve_ks
+from fenchel.score.area.auc import auc, curve_auc
+from fenchel.score.area.average_precision import curve_average_precision
+from fenchel.score.area.discrimination import curve_gini, curve_ks
+from fenchel.score.curves.curve import Curve
 from fenchel.score.estimate import Estimate
-from fenchel.score.mean import mean_estimate
-from fenchel.score.probability import brier, log_loss
-from fenchel.score.rates import accuracy, balanced_accuracy, matthews_correlation
-from fenchel.score.recalibration import calibration_intercept, calibration_slope
-from fenchel.score.residuals import (
+from fenchel.score.intervals.binomial import binomial_rate
+from fenchel.score.intervals.skewness_corrected_mean import mean_estimate
+from fenchel.score.metrics.overall import accuracy, balanced_accuracy, matthews_correlation
+from fenchel.score.metrics.per_class import f1, precision, recall, specificity
+from fenchel.score.metrics.probability import brier, log_loss
+from fenchel.score.metrics.recalibration import calibration_intercept, calibration_slope
+from fenchel.score.metrics.regression import (
     mean_absolute_error,
     mean_error,
     r_squared,

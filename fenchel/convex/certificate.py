@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fenchel.data.result_table import Tabular
+from fenchel.data.display.result_table import Tabular
 
 Kind = Literal["duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate"]
 

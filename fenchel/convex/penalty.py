@@ -10,7 +10,7 @@ from typing import final
 
 from array_api_compat import array_namespace
 
-from fenchel.data.arrays import Array, double
+from fenchel.data.arrays import Array, to_float64
 
 Inner = Callable[[Array, Array], float]
 
@@ -36,7 +36,7 @@ class Penalty(ABC):
         """Ω*(v); inf outside its domain, without slack."""
 
     @abstractmethod
-    def shrink(self, v: Array) -> float:
+    def dual_scale(self, v: Array) -> float:
         """The largest c ≤ 1 with Ω*(c v) finite."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ class Penalty(ABC):
         """argmin_u step Ω(u) + ‖u − w‖²/2, with the Euclidean norm."""
 
 
-class Elastic(Penalty):
+class L1L2(Penalty):
     """a‖w‖₁ + b⟨w, w⟩/2, with a and b at least 0; where positive, on w ≥ 0 alone.
 
     Ω*(v) = ⟨e, e⟩/(2b) with e = v − clip(v, −a, a); for b = 0 the indicator of e = 0.
@@ -59,12 +59,12 @@ class Elastic(Penalty):
 
     @property
     @abstractmethod
-    def absolute(self) -> float:
+    def l1(self) -> float:
         """a, the weight of ‖w‖₁."""
 
     @property
     @abstractmethod
-    def square(self) -> float:
+    def l2(self) -> float:
         """b, the weight of ⟨w, w⟩/2."""
 
     @property
@@ -73,27 +73,27 @@ class Elastic(Penalty):
         return False
 
     def value(self, w: Array, inner: Inner) -> float:
-        a, b = self.absolute, self.square
+        a, b = self.l1, self.l2
         if self.positive and not bool((w >= 0.0).all()):
             return math.inf
         total = 0.5 * b * inner(w, w) if b > 0.0 else 0.0
-        return total + a * float(abs(double(w)).sum()) if a > 0.0 else total
+        return total + a * float(abs(to_float64(w)).sum()) if a > 0.0 else total
 
     def conjugate(self, v: Array, inner: Inner) -> float:
-        a, b = self.absolute, self.square
+        a, b = self.l1, self.l2
         if b == 0.0:
             return 0.0 if float(self._size(v).max()) <= a else math.inf
         if self.positive:
-            v = (double(v) - a).clip(0.0, None)
+            v = (to_float64(v) - a).clip(0.0, None)
         elif a > 0.0:
-            v = double(v)
+            v = to_float64(v)
             v = v - v.clip(-a, a)
         return inner(v, v) / (2.0 * b)
 
-    def shrink(self, v: Array) -> float:
+    def dual_scale(self, v: Array) -> float:
         top = self._size(v).max()
-        bound = self.absolute
-        if self.square > 0.0 or float(top) <= bound:
+        bound = self.l1
+        if self.l2 > 0.0 or float(top) <= bound:
             return 1.0
         c = bound / float(top)
         # c v must pass the comparison of the conjugate both in the type of v and in float64.
@@ -103,10 +103,10 @@ class Elastic(Penalty):
         return c
 
     def prox(self, w: Array, step: float) -> Array:
-        t = self.absolute * float(step)
+        t = self.l1 * float(step)
         near = w.clip(None, t) if self.positive else w.clip(-t, t)
         u = w - near if t > 0.0 or self.positive else w
-        return u / (1.0 + self.square * float(step))
+        return u / (1.0 + self.l2 * float(step))
 
     def _size(self, v: Array) -> Array:
         """What ‖·‖₁ has to outweigh: |v|, or v where w ≥ 0."""
@@ -115,7 +115,7 @@ class Elastic(Penalty):
 
 @final
 @dataclass(frozen=True, slots=True)
-class L2(Elastic):
+class L2(L1L2):
     """Half the squared norm, in any inner product; λ = 0 means no penalty.
 
     Ω(w) = λ⟨w, w⟩/2,  Ω*(v) = ⟨v, v⟩/(2λ)
@@ -131,17 +131,17 @@ class L2(Elastic):
         object.__setattr__(self, "lam", _strength(self.lam))
 
     @property
-    def absolute(self) -> float:
+    def l1(self) -> float:
         return 0.0
 
     @property
-    def square(self) -> float:
+    def l2(self) -> float:
         return self.lam
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1(Elastic):
+class L1(L1L2):
     """The sum of absolute values, which sets coefficients to 0; where positive, on w ≥ 0 alone.
 
     Ω(w) = λ‖w‖₁,  Ω*(v) = 0 for ‖v‖∞ ≤ λ, else inf
@@ -157,17 +157,17 @@ class L1(Elastic):
         object.__setattr__(self, "lam", _strength(self.lam))
 
     @property
-    def absolute(self) -> float:
+    def l1(self) -> float:
         return self.lam
 
     @property
-    def square(self) -> float:
+    def l2(self) -> float:
         return 0.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticNet(Elastic):
+class ElasticNet(L1L2):
     """A mixture of the two, ρ = l1_ratio; where positive, on w ≥ 0 alone.
 
     Ω(w) = λ(ρ‖w‖₁ + (1 − ρ)‖w‖²/2),  Ω*(v) = Σ max(0, |v| − λρ)² / (2λ(1 − ρ))
@@ -188,11 +188,11 @@ class ElasticNet(Elastic):
         object.__setattr__(self, "l1_ratio", float(self.l1_ratio))
 
     @property
-    def absolute(self) -> float:
+    def l1(self) -> float:
         return self.lam * self.l1_ratio
 
     @property
-    def square(self) -> float:
+    def l2(self) -> float:
         return self.lam * (1.0 - self.l1_ratio)
 
 
@@ -212,22 +212,22 @@ class NonNegative(Penalty):
     def conjugate(self, v: Array, inner: Inner) -> float:
         return 0.0 if bool((v <= 0.0).all()) else math.inf
 
-    def shrink(self, v: Array) -> float:
+    def dual_scale(self, v: Array) -> float:
         return 1.0 if bool((v <= 0.0).all()) else 0.0
 
     def prox(self, w: Array, step: float) -> Array:
         return w.clip(0.0, None)
 
 
-def is_bounded(penalty: Penalty) -> bool:
+def is_nonnegative(penalty: Penalty) -> bool:
     """Whether Ω is infinite unless w ≥ 0."""
-    return isinstance(penalty, NonNegative) or (isinstance(penalty, Elastic) and penalty.positive)
+    return isinstance(penalty, NonNegative) or (isinstance(penalty, L1L2) and penalty.positive)
 
 
-def is_free(penalty: Penalty) -> bool:
+def is_unpenalised(penalty: Penalty) -> bool:
     """Whether Ω* is finite on a cone alone, so that no shrinking of θ can reach it."""
-    if isinstance(penalty, Elastic):
-        return penalty.absolute == 0.0 and penalty.square == 0.0
+    if isinstance(penalty, L1L2):
+        return penalty.l1 == 0.0 and penalty.l2 == 0.0
     return isinstance(penalty, NonNegative)
 
 

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.dual_point import PointValue
 from fenchel.convex.certification.proof import Prover
-from fenchel.convex.distance import Distance
-from fenchel.convex.loss import Loss
-from fenchel.convex.multiclass import Joint
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.objective import Objective
-from fenchel.convex.penalty import L2, Penalty, is_bounded, is_free
+from fenchel.convex.penalty import L2, Penalty, is_nonnegative, is_unpenalised
 from fenchel.convex.rows.statistics import ValueGradient
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import Design, MatrixDesign, Point, Rows, in_single
-from fenchel.data.sweep import DualRows
+from fenchel.data.design.matrix import Design, MatrixDesign, Point, Rows, to_float32
+from fenchel.data.passes.sweep import DualRows
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -36,9 +36,9 @@ class Evaluation:
     """
 
     value: float
-    pull: Floats
-    level: Any
-    imbalance: Floats
+    grad_w: Floats
+    grad_b: Any
+    centring_sums: Floats
     exact: bool
 
 
@@ -69,7 +69,7 @@ class Problem(Objective[Point]):
     def project(self, point: Point) -> Point:
         """b = 0 without an intercept, and w ≥ 0 under that constraint."""
         w, b = point
-        negative = is_bounded(self.penalty) and bool((w < 0.0).any())
+        negative = is_nonnegative(self.penalty) and bool((w < 0.0).any())
         shifted = not self.intercept and bool(np.any(b))
         if not negative and not shifted:
             return point
@@ -87,7 +87,7 @@ class Problem(Objective[Point]):
     def sampled(self, rows: int) -> Problem:
         """The same problem on about `rows` of its rows."""
         assert isinstance(self.design, MatrixDesign)
-        design = MatrixDesign(in_single(self.design.blocks.sample(rows)))
+        design = MatrixDesign(to_float32(self.design.blocks.sample(rows)))
         return Problem(self.loss, self.penalty, design, self.intercept, self.targets)
 
     def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
@@ -99,12 +99,12 @@ class Problem(Objective[Point]):
         value = value / total + self.penalty.value(w, self.design.inner)
         return Evaluation(value, pull / total, level / total, np.asarray(off) / total, exact)
 
-    def slack(self, point: Point, seen: Evaluation) -> float:
+    def gap_estimate(self, point: Point, seen: Evaluation) -> float:
         """Ω(w) + Ω*(v) - ⟨w, v⟩ at v = -Φ*(sθ): the gap, but for the centring of θ.
 
         Without an intercept it is the gap itself, since θ attains Fenchel-Young equality.
         """
-        w, v = point[0], -seen.pull
+        w, v = point[0], -seen.grad_w
         inner = self.design.inner
         if isinstance(self.penalty, L2) and self.penalty.lam > 0.0:
             lam = self.penalty.lam
@@ -114,7 +114,7 @@ class Problem(Objective[Point]):
 
     def estimate(self, point: Point, seen: Evaluation, decrement: float) -> Certificate:
         """The gap but for the centring of θ; where Ω* is finite on a cone alone, the decrement."""
-        slack = decrement if is_free(self.penalty) else self.slack(point, seen)
+        slack = decrement if is_unpenalised(self.penalty) else self.gap_estimate(point, seen)
         return Certificate(seen.value, seen.value - slack, "estimate")
 
     def certify(
@@ -141,16 +141,16 @@ class Problem(Objective[Point]):
     def _certify(
         self, point: Point, seen: Evaluation | None, given: bool, enough: float
     ) -> Certificate:
-        if self.targets is not None and is_free(self.penalty):
+        if self.targets is not None and is_unpenalised(self.penalty):
             return self.certify_each(point, enough)
         imbalance = None
-        if self.intercept and not is_free(self.penalty):
+        if self.intercept and not is_unpenalised(self.penalty):
             if given:
                 imbalance = self.design.sweep([point], _balance(self.loss), exact=True)[2]
                 imbalance = imbalance / self.design.weight
             else:
                 seen = seen if seen is not None and seen.exact else self.evaluate(point, exact=True)
-                imbalance = seen.imbalance
+                imbalance = seen.centring_sums
         return Prover(self, given, enough).certificate(point, imbalance)
 
     def known_value(self, point: Point) -> PointValue:
@@ -198,6 +198,6 @@ class Problem(Objective[Point]):
 
 def _balance(loss: Loss) -> Rows:
     def rows(y: Array, theta: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
-        return 0.0 * scores[0], Totals(loss.imbalance(y, theta, s))
+        return 0.0 * scores[0], Totals(loss.centring_sums(y, theta, s))
 
     return DualRows(rows)

@@ -10,13 +10,13 @@ from typing import Any
 _HOME = {
     "Block": "blocks",
     "Blocks": "blocks",
-    "ClassMoments": "moments",
-    "FileBlocks": "cache",
-    "Moments": "moments",
-    "TableFileError": "cache",
+    "ClassMoments": "moments.class_moments",
+    "FileBlocks": "files.cache",
+    "Moments": "moments.class_moments",
+    "TableFileError": "files.cache",
     "Totals": "blocks",
-    "as_blocks": "table",
-    "scan": "files",
+    "as_blocks": "intake",
+    "scan": "files.scan",
     "threads": "blocks",
 }
 

@@ -39,7 +39,7 @@ def softmax(z: Array) -> Array:
     return e / xp.sum(e, axis=-1, keepdims=True)
 
 
-def host(x: Array) -> NDArray[Any]:
+def to_numpy(x: Array) -> NDArray[Any]:
     """The values as a numpy array; floating values as float64."""
     if is_torch_array(x):
         x = x.detach()
@@ -56,14 +56,14 @@ def like(values: NDArray[Any], X: Array) -> Array:
     return np.asarray(values, dtype=X.dtype)
 
 
-def double(X: Array) -> Array:
+def to_float64(X: Array) -> Array:
     """X in float64, in its own library and on its own device: exact from float32."""
     if is_torch_array(X):
         return X.double()
     return X if X.dtype == np.float64 else X.astype(np.float64)
 
 
-def fetched(parts: Any) -> Any:
+def to_numpy_tuple(parts: Any) -> Any:
     """Nested sums with their device tensors as float64 numpy arrays: one copy, and so one wait for
     the device, however many there are. What lies on the host is left as it is."""
     tensors: list[Any] = []
@@ -79,7 +79,7 @@ def fetched(parts: Any) -> Any:
     if not tensors:
         return parts
     xp = array_namespace(*tensors)
-    flat = host(xp.concat([xp.reshape(t, (-1,)).double() for t in tensors]))
+    flat = to_numpy(xp.concat([xp.reshape(t, (-1,)).double() for t in tensors]))
     cuts = np.cumsum([t.numel() for t in tensors])[:-1]
     arrays = iter(np.split(flat, cuts))
 

@@ -16,45 +16,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import answer_type, is_sparse, is_strings
-from fenchel.data.column_sizes import ColumnSizes
-from fenchel.data.memory import free_memory
-from fenchel.data.parallel import (
-    keep_pages,
-    one_blas_thread,
-    one_thread,
-    ordered,
-    thread_count,
-    threads,
-)
-from fenchel.data.rows import (
+from fenchel.data.block import (
     Block,
     ChosenRows,
     RowValues,
     block_rows,
     column_label,
-    every,
-    join,
+    concatenate,
     part_of,
     row_numbers,
+    stride,
 )
+from fenchel.data.design.column_sizes import ColumnSizes
+from fenchel.data.memory import free_memory
+from fenchel.data.parallel import (
+    keep_pages,
+    map_ordered,
+    one_blas_thread,
+    one_thread,
+    thread_count,
+    threads,
+)
+from fenchel.data.reduction import Maximum, Optional, Statistic, Totals, TreeSum, tree_sum
 from fenchel.data.statistic import Composed, on_block
-from fenchel.data.tree import Maximum, Merge, Optional, Statistic, Totals, tree_sum
 
 if TYPE_CHECKING:
-    from fenchel.data.in_memory import InMemory
+    from fenchel.data.in_memory import ArrayBlocks
 
 __all__ = [
     "Block",
     "Blocks",
     "MappedBlocks",
-    "Merge",
-    "Numbered",
+    "TreeSum",
+    "IndexedBlocks",
     "Totals",
     "block_rows",
     "free_memory",
     "one_blas_thread",
     "one_thread",
-    "ordered",
+    "map_ordered",
     "thread_count",
     "threads",
     "tree_sum",
@@ -159,7 +159,7 @@ class Blocks(ABC):
         """
         numbers = row_numbers(rows, self.n_rows)
         order = np.argsort(numbers, kind="stable")
-        found = join(self.reduce(ChosenRows(numbers[order])))
+        found = concatenate(self.reduce(ChosenRows(numbers[order])))
         return part_of(found, np.argsort(order), 0)
 
     def pairs(self, other: Blocks | None, stat: Callable[[Block, Block], Statistic]) -> Statistic:
@@ -193,24 +193,24 @@ class Blocks(ABC):
                 f"holding {self.n_rows} x {self.n_cols} values needs {need / 2**30:.1f} GiB and "
                 f"{have / 2**30:.1f} GiB are free: use a method that works block by block"
             )
-        return join(self.reduce(lambda block: (block,)))
+        return concatenate(self.reduce(lambda block: (block,)))
 
-    def with_target(self, y: Any, weight: Any = None) -> InMemory:
+    def with_target(self, y: Any, weight: Any = None) -> ArrayBlocks:
         """The rows in memory, with this target and weight: what is known of them stays known."""
-        from fenchel.data.in_memory import InMemory
+        from fenchel.data.in_memory import ArrayBlocks
 
-        seen = InMemory(Block(0, self.gather().X, y, weight), self.names)
+        seen = ArrayBlocks(Block(0, self.gather().X, y, weight), self.names)
         seen.__dict__["_known"] = self._known
         return seen
 
     def sample(self, rows: int) -> Blocks:
         """About `rows` rows, evenly spaced through the table, held in memory."""
         step = max(1, self.n_rows // max(rows, 1))
-        from fenchel.data.in_memory import InMemory
+        from fenchel.data.in_memory import ArrayBlocks
 
         # A pass like any other, so that rows on a cluster are chosen where they lie.
-        chosen: tuple[Block, ...] = self.reduce(lambda block: (every(block, step),))
-        return InMemory(join(chosen), self.names)
+        chosen: tuple[Block, ...] = self.reduce(lambda block: (stride(block, step),))
+        return ArrayBlocks(concatenate(chosen), self.names)
 
 
 def _dtype_of(block: Block) -> np.dtype[Any]:
@@ -269,7 +269,7 @@ class MappedBlocks(Blocks):
         return self.base.reduce(Composed(stat, self.fn))
 
 
-class Numbered(Blocks):
+class IndexedBlocks(Blocks):
     """A table whose blocks this process fetches by number: a pass runs on its own threads."""
 
     rows: int  # in every block but the last
@@ -314,4 +314,4 @@ class Numbered(Blocks):
 
         keep_pages()
         with one_blas_thread():
-            return tree_sum(ordered(subtree, range(0, count, run), workers))
+            return tree_sum(map_ordered(subtree, range(0, count, run), workers))

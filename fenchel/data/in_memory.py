@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.data.arrays import answer_type, fetched, is_sparse
-from fenchel.data.blocks import Blocks, Numbered
+from fenchel.data.arrays import answer_type, is_sparse, to_numpy_tuple
+from fenchel.data.block import (
+    Block,
+    block_rows,
+    copied_part,
+    part_of,
+    row_numbers,
+    stride,
+)
+from fenchel.data.blocks import Blocks, IndexedBlocks
 from fenchel.data.parallel import (
     copied,
     in_ranges,
     thread_count,
 )
-from fenchel.data.rows import (
-    Block,
-    block_rows,
-    copied_part,
-    every,
-    part_of,
-    row_numbers,
-)
-from fenchel.data.statistic import Composed, Kernel, Several, kernel_of, on_block
+from fenchel.data.reduction import Statistic, Totals, tree_sum
+from fenchel.data.statistic import CompiledLoop, Composed, Several, kernel_of, on_block
 from fenchel.data.statistic import Statistic as Compilable
-from fenchel.data.tree import Statistic, Totals, tree_sum
 
 
-class InMemory(Numbered):
+class ArrayBlocks(IndexedBlocks):
     """Rows held by this process (or memory-mapped into it): numpy, CSR or torch."""
 
     def __init__(self, whole: Block, names: tuple[str, ...] | None = None) -> None:
@@ -55,7 +55,7 @@ class InMemory(Numbered):
         self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
         # An array without columns stands for X, whose parts are cut differently.
         self._beside_rows = replace(whole, X=np.empty((self.n_rows, 0)))
-        self._seen: dict[int, tuple[Callable[[Block], Block], InMemory | None]] = {}
+        self._seen: dict[int, tuple[Callable[[Block], Block], ArrayBlocks | None]] = {}
 
     @property
     def local(self) -> bool:
@@ -109,18 +109,18 @@ class InMemory(Numbered):
     def take(self, rows: Any) -> Block:
         return copied_part(self.whole, row_numbers(rows, self.n_rows), 0)
 
-    def _beside(self, fn: Callable[[Block], Block]) -> InMemory | None:
+    def _beside(self, fn: Callable[[Block], Block]) -> ArrayBlocks | None:
         """The table with fn applied, where it changes targets and weights alone: made once, for
         every pass over the same rows."""
         first = self.block(0)
         if fn(first).X is not first.X:
             return None
-        seen = InMemory(fn(self.whole), self.names)
+        seen = ArrayBlocks(fn(self.whole), self.names)
         seen.classes = self.classes
         seen.__dict__["_known"] = self._known
         return seen
 
-    def _kernel(self, stat: Callable[[Block], Statistic]) -> Kernel[Any] | None:
+    def _kernel(self, stat: Callable[[Block], Statistic]) -> CompiledLoop[Any] | None:
         """The compiled loop of a statistic, perhaps of one seen through a function of blocks."""
         if not isinstance(stat, Composed):
             return kernel_of(stat, self.whole)
@@ -136,7 +136,7 @@ class InMemory(Numbered):
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
         if self.on_device:  # sums stay there until the last block
             total = tree_sum(on_block(stat, block) for block in self)
-            return fetched(total) if isinstance(total, Totals) else total
+            return to_numpy_tuple(total) if isinstance(total, Totals) else total
         if not isinstance(stat, Several):
             kernel = self._kernel(stat)
             return super().reduce(stat) if kernel is None else in_ranges(kernel, self.n_rows)
@@ -153,6 +153,6 @@ class InMemory(Numbered):
         whole = self.whole
         if isinstance(whole.X, np.ndarray):  # by all threads, which `every` would not use
             X = copied(whole.X[-whole.start % step :: step])
-            beside = every(replace(whole, X=whole.X[:, :0]), step)
-            return InMemory(replace(beside, X=X), self.names)
-        return InMemory(every(whole, step), self.names)
+            beside = stride(replace(whole, X=whole.X[:, :0]), step)
+            return ArrayBlocks(replace(beside, X=X), self.names)
+        return ArrayBlocks(stride(whole, step), self.names)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
+from fenchel.data.block import stride
 from fenchel.data.blocks import Block, Blocks, threads
-from fenchel.data.rows import every
+from fenchel.data.reduction import Totals
 from fenchel.data.statistic import Statistic, layout_of
-from fenchel.data.tree import Totals
 
 
 def check_blocks(blocks: Blocks, *, seed: int = 0) -> None:
@@ -52,13 +52,13 @@ def _require(law: str, holds: Any) -> None:
 
 
 def _dense(X: Any) -> np.ndarray[Any, Any]:
-    return host(X.toarray() if is_sparse(X) else X)
+    return to_numpy(X.toarray() if is_sparse(X) else X)
 
 
 def _same(a: Block, b: Block) -> bool:
     pairs = ((_dense(a.X), _dense(b.X)), (a.y, b.y), (a.weight, b.weight))
     return all(
-        (u is None and v is None) or np.array_equal(host(u), host(v))
+        (u is None and v is None) or np.array_equal(to_numpy(u), to_numpy(v))
         for u, v in pairs
         if not (u is None and v is None)
     )
@@ -124,7 +124,7 @@ def _views(blocks: Blocks) -> None:
     some = max(1, blocks.n_rows // 3)
     taken = blocks.sample(some)
     step = max(1, blocks.n_rows // some)
-    _require("sample takes rows evenly", _same(taken.gather(), every(whole, step)))
+    _require("sample takes rows evenly", _same(taken.gather(), stride(whole, step)))
     _require("a sample is in memory", taken.local)
     twice = blocks.map(lambda b: replace(b, X=b.X * 2))
     for a, b in zip(blocks, twice, strict=True):

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from fenchel.data.statistic import Kernel
-from fenchel.data.tree import Statistic
+from fenchel.data.reduction import Statistic
+from fenchel.data.statistic import CompiledLoop
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -134,7 +134,7 @@ def _alone(work: Callable[[Any], Statistic], item: Any) -> Statistic:
     return work(item)
 
 
-def ordered(
+def map_ordered(
     work: Callable[[Any], Statistic], items: Sequence[Any], workers: int
 ) -> Iterator[Statistic]:
     """work(item) for each item, in order, on a pool that runs at most `workers` ahead."""
@@ -187,7 +187,7 @@ def parallel_map(
     return results
 
 
-def in_ranges(kernel: Kernel[Any], n_rows: int) -> Any:
+def in_ranges(kernel: CompiledLoop[Any], n_rows: int) -> Any:
     """A compiled statistic of some rows: each thread makes one call for a range of parts.
 
     A call holds no interpreter, so that threads do not wait for each other; the parts' sums meet in

@@ -1,9 +1,9 @@
 """Statistics as values: a sum over rows with a definition in array code and, where it pays, a loop.
 
 A statistic s has s(block), its definition, with `+` between the results of two blocks. It may offer
-a `Kernel` for a layout of rows: a compiled loop that makes the partial sums of many parts in one
-call. A part is a fixed run of rows, whatever the threads; the partial sums meet in the tree of
-`Merge`, so that the answer has the same bits for any number of threads.
+a `CompiledLoop` for a layout of rows: a compiled loop that makes the partial sums of many parts in
+one call. A part is a fixed run of rows, whatever the threads; the partial sums meet in the tree of
+`TreeSum`, so that the answer has the same bits for any number of threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from fenchel.data.rows import Block
+from fenchel.data.block import Block
 
 S = TypeVar("S")
 Slots = tuple[NDArray[Any], ...]  # partial sums, one entry of the first axis for each part
@@ -31,7 +31,7 @@ SMALL = 2**17
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """How the values of some rows lie in memory."""
 
     order: Literal["C", "F", "csr"]
@@ -39,18 +39,18 @@ class Layout:
     n_cols: int
 
 
-def layout_of(X: Any) -> Layout | None:
+def layout_of(X: Any) -> RowLayout | None:
     """The layout of rows in this process's memory; None where no compiled loop knows it."""
     if issparse(X):
         if X.format != "csr" or X.dtype not in (np.float32, np.float64):
             return None
-        return Layout("csr", X.dtype, int(X.shape[1]))
+        return RowLayout("csr", X.dtype, int(X.shape[1]))
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
         return None
     unit = X.itemsize
     if X.strides[1] == unit or X.shape[1] == 1:
-        return Layout("C", X.dtype, X.shape[1])
-    return Layout("F", X.dtype, X.shape[1]) if X.strides[0] == unit else None
+        return RowLayout("C", X.dtype, X.shape[1])
+    return RowLayout("F", X.dtype, X.shape[1]) if X.strides[0] == unit else None
 
 
 def part_rows(row_bytes: float, least: int = 64) -> int:
@@ -59,7 +59,7 @@ def part_rows(row_bytes: float, least: int = 64) -> int:
     return max(least, 1 << max(0, round(float(np.log2(PART / max(row_bytes, 1.0))))))
 
 
-class Kernel(ABC, Generic[S]):
+class CompiledLoop(ABC, Generic[S]):
     """A compiled loop over parts of a block."""
 
     part: int  # rows in a part
@@ -94,7 +94,7 @@ class Statistic(ABC, Generic[S]):
         """The definition."""
 
     @abstractmethod
-    def compiled(self, block: Block, layout: Layout) -> Kernel[S] | None:
+    def compiled(self, block: Block, layout: RowLayout) -> CompiledLoop[S] | None:
         """A loop over the parts of a block of this layout, or None: the definition is used."""
 
 
@@ -116,12 +116,14 @@ class Several:
     stats: tuple[Callable[[Block], Any], ...]
 
     def __call__(self, block: Block) -> Any:
-        from fenchel.data.tree import Totals
+        from fenchel.data.reduction import Totals
 
         return Totals(*(on_block(stat, block) for stat in self.stats))
 
 
-def kernel_of(stat: Callable[[Block], Any], block: Block, least: int = SMALL) -> Kernel[Any] | None:
+def kernel_of(
+    stat: Callable[[Block], Any], block: Block, least: int = SMALL
+) -> CompiledLoop[Any] | None:
     """The compiled loop of a statistic for a block of at least so many values, if there is one."""
     if not isinstance(stat, Statistic):
         return None
@@ -144,7 +146,7 @@ def on_block(stat: Callable[[Block], Any], block: Block, least: int = SMALL) -> 
 
 
 def tree_of(slots: Slots) -> Slots:
-    """The sum over the first axis of each array, in the tree of `Merge`."""
+    """The sum over the first axis of each array, in the tree of `TreeSum`."""
     return tuple(_summed(values) for values in slots)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.faults import check_shape
+from fenchel.data.validation import check_shape
 
 MISSING = ("NAType", "NaTType")  # of pandas, told by name so that pandas need not be imported
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import Array, double, host, is_sparse
+from fenchel.data.arrays import Array, is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.moments import Moments
+from fenchel.data.moments.class_moments import Moments
 from fenchel.geometry.distance import absolute_distances, squared_distances
-from fenchel.geometry.kernel import KernelFunction, Laplacian, Radial, Scaled
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Laplacian, Radial, Scaled
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -40,12 +40,12 @@ def entry_variance(blocks: Blocks) -> float:
     def stat(block: Block) -> Moments:
         X = block.X
         n, d = X.shape
-        s = np.ones(n) if block.weight is None else host(block.weight)
+        s = np.ones(n) if block.weight is None else to_numpy(block.weight)
         if not is_sparse(X):
             each = None if block.weight is None else np.repeat(s, d)
-            return Moments.of_rows(host(double(X)).reshape(-1, 1), each)
+            return Moments.of_rows(to_numpy(to_float64(X)).reshape(-1, 1), each)
         each = np.repeat(s, np.diff(X.indptr))
-        stored = Moments.of_rows(double(X).data.reshape(-1, 1), each)
+        stored = Moments.of_rows(to_float64(X).data.reshape(-1, 1), each)
         absent = max(0.0, d * float(s.sum()) - stored.weight)
         return Moments(absent, np.zeros(1), np.zeros((1, 1))) + stored
 
@@ -79,7 +79,7 @@ def _spaced(blocks: Blocks, count: int) -> Any:
     block = blocks.sample(count).gather()
     if block.weight is None:
         return block.X
-    return block.X[np.flatnonzero(host(block.weight) > 0.0)]
+    return block.X[np.flatnonzero(to_numpy(block.weight) > 0.0)]
 
 
 def bandwidth_fault(kernel: KernelFunction, blocks: Blocks) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fenchel.geometry.distance import LANES, Products
+from fenchel.geometry.distance import LANES, Bounds
 
 Rows = NDArray[Any]  # float32 or float64
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def compare(
 
 
 @njit(**_settings)
-def threshold(square: float, base: float, points: Products) -> float:
+def threshold(square: float, base: float, points: Bounds) -> float:
     """What a bound without its row's part must exceed to exclude a point, rounded upward."""
     t = square * points.scale * points.scale - base
     return t + abs(t) * points.eps + points.tiny
@@ -189,7 +189,7 @@ def centred(X: Rows, lo: int, centre: Floats, scale: float, out: Rows, squares: 
 
 @njit(**_settings)
 def nearest_by_products(
-    X: Rows, points: Products, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
+    X: Rows, points: Bounds, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
 ) -> int:
     """The k nearest points to each row: a product for a lower bound of every distance, and the
     distance itself where the bound does not exclude the point. Returns how many those were."""
@@ -267,7 +267,7 @@ def two_lowest(g: Rows, n: Any, j: Any, low: Rows, next_low: Rows, at: Rows) -> 
 
 @njit(**_settings)
 def nearest_one_by_products(
-    X: Rows, points: Products, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
+    X: Rows, points: Bounds, tile_rows: int, tile_points: int, values: Floats, numbers: Integers
 ) -> int:
     """`nearest_by_products` for k = 1: products lie with the rows side by side, so that the two
     lowest bounds of all rows are found without a comparison within a row. Where the second exceeds
@@ -321,7 +321,7 @@ def nearest_one_by_products(
 
 @njit(**_settings)
 def count_by_products(
-    X: Rows, points: Products, square: float, tile_rows: int, tile_points: int, counts: Integers
+    X: Rows, points: Bounds, square: float, tile_rows: int, tile_points: int, counts: Integers
 ) -> int:
     """Add the number of points with a squared distance of at most `square`: by two bounds, and by
     the distance itself between them. Returns how many distances were made."""

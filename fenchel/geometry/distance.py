@@ -70,7 +70,7 @@ def largest_entry(rows: NDArray[Any]) -> float:
     return float(np.maximum(rows.max(initial=0.0), -rows.min(initial=0.0)))
 
 
-class Products(NamedTuple):
+class Bounds(NamedTuple):
     """What compiled loops need to bound distances by products.
 
     doubled: -2 scale (p - centre) in the type of the products; norms: (1-δ)‖scale (p - centre)‖²;
@@ -99,7 +99,7 @@ class Points:
 
     rows: NDArray[Any]
     columns: Floats | None = field(repr=False)
-    products: Products | None = field(repr=False)
+    products: Bounds | None = field(repr=False)
 
     @classmethod
     def of(cls, points: Array, dtype: Any = np.float32) -> Points:
@@ -119,7 +119,7 @@ class Points:
         return cls(rows, None, _products(rows, np.dtype(dtype)))
 
 
-def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Products:
+def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Bounds:
     d = rows.shape[1]
     if d * unit_roundoff(dtype) > 0.01:  # the bound asks for it
         dtype = np.dtype(np.float64)
@@ -139,7 +139,7 @@ def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Products:
     limit = -1.0 if not usable else 1e30 if dtype == np.float32 else 1e200
     kind = np.finfo(dtype)
     small = float(kind.eps), float(kind.tiny) * (4 * d + 16)
-    return Products(rows, centre, scale, doubled, norms, slack, limit, *small)
+    return Bounds(rows, centre, scale, doubled, norms, slack, limit, *small)
 
 
 def _squares(rows: Floats) -> Floats:

@@ -25,7 +25,8 @@ Unicode, one case of letters, is for whoever gives them.
 
 from __future__ import annotations
 
-from fenchel.geometry.kernel import (
+from fenchel.geometry.kernel.centring import Centred
+from fenchel.geometry.kernel.vector_kernels import (
     Cosine,
     Dot,
     Gaussian,
@@ -41,7 +42,6 @@ from fenchel.geometry.kernel import (
     Sigmoid,
     Sum,
 )
-from fenchel.geometry.kernel_centring import Centred
 from fenchel.geometry.strings.edit_distance import EditDistance
 from fenchel.geometry.strings.mismatch import Mismatch
 from fenchel.geometry.strings.spectrum import Spectrum

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, tiles
+from fenchel.data.design.kernel_tiles import TILE_POINTS, TILE_ROWS, tiles
 from fenchel.geometry.distance import rows_in_order
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.kernel_logarithm import log_kernels
-from fenchel.geometry.tiles import Fold, Tile
+from fenchel.geometry.kernel.logarithm import log_kernels
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.geometry.tiles import Tile, TileFold
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -66,7 +66,7 @@ class Weighting:
 
 @final
 @dataclass(frozen=True, slots=True)
-class LocalSums(Fold[tuple[Floats, Floats]]):
+class LocalSums(TileFold[tuple[Floats, Floats]]):
     """log maxⱼ k (n, H), -inf where all weights vanish, and Σ wⱼ vⱼ (n, H, c)."""
 
     weighting: Weighting
@@ -97,7 +97,7 @@ class LocalSums(Fold[tuple[Floats, Floats]]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class LocalMoments(Fold[tuple[Floats, Floats]]):
+class LocalMoments(TileFold[tuple[Floats, Floats]]):
     """log maxⱼ k (n, H), and with Δⱼ = xⱼ - x the sums over j of wⱼ (sⱼ, sⱼΔⱼ, sⱼΔⱼΔⱼ', sⱼvⱼ,
     sⱼΔⱼvⱼ') side by side, (n, H, 1 + d + d² + c + dc); Δ in units of `unit`."""
 
@@ -148,7 +148,7 @@ class LocalMoments(Fold[tuple[Floats, Floats]]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class LocalVariance(Fold[Floats]):
+class LocalVariance(TileFold[Floats]):
     """Σⱼ (wⱼ (1 - (xⱼ - x̄)·u))² vⱼ, (n, c), for one bandwidth and a vector u of each row: the
     variance of a local average of points with variances v, whose weights are relative to `top`.
 

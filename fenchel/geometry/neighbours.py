@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.data.blocks import ordered, thread_count
+from fenchel.data.blocks import map_ordered, thread_count
 from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.tiles import Nearest, fold_pairs
 
@@ -113,6 +113,6 @@ def _decided(
         part = slice(cuts[i], cuts[i + 1])
         nearest_among(Q[part], X, candidates[part], squares[part], numbers[part])
 
-    for _ in ordered(decide, range(workers), workers):
+    for _ in map_ordered(decide, range(workers), workers):
         pass
     return numbers, squares

@@ -1,7 +1,7 @@
 """Pairs of rows and points by tiles: what is folded is never held for all pairs.
 
-A `Fold` says what becomes of the pairs of a row: its nearest points, a count, a weighted sum, the
-logarithm of a sum. `fold_pairs` takes rows in ranges, one call a thread and range, and within a
+A `TileFold` says what becomes of the pairs of a row: its nearest points, a count, a weighted sum,
+the logarithm of a sum. `fold_pairs` takes rows in ranges, one call a thread and range, and within a
 range tile by tile; time O(n m d), memory that of the points, of the answer and of a tile a thread.
 
 Reference: Johnson, Douze and Jégou, Billion-scale similarity search with GPUs, IEEE Trans. Big
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
-from fenchel.data.kernel_tiles import TILE_POINTS, TILE_ROWS, Kernel, add_products, tiles
+from fenchel.data.design.kernel_tiles import TILE_POINTS, TILE_ROWS, PairKernel, add_products, tiles
 from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.geometry.distance import Points, rows_in_order, squared_distances
 
@@ -55,7 +55,7 @@ class Tile:
         return self.rows or max(2**17 // points, 16), points
 
 
-class Fold(ABC, Generic[Answer]):
+class TileFold(ABC, Generic[Answer]):
     """What becomes of the pairs of a row and all points: a frozen value."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Fold(ABC, Generic[Answer]):
         """Fold the pairs of some rows, given as a C-ordered array of floating numbers. Returns how
         many pairs products could not decide."""
 
-    def refined(self, undecided: float, points: Any, left: int) -> Fold[Answer]:
+    def refined(self, undecided: float, points: Any, left: int) -> TileFold[Answer]:
         """The fold to go on with, when so many pairs a row were undecided at first and so many rows
         are left."""
         return self
@@ -85,7 +85,7 @@ class Fold(ABC, Generic[Answer]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Nearest(Fold[tuple[NDArray[np.int64], Floats]]):
+class Nearest(TileFold[tuple[NDArray[np.int64], Floats]]):
     """The k nearest points of each row: their numbers (n, k) and squared distances (n, k), nearest
     first, ties to the lower number. dtype: of the products that exclude points; projections:
     whether those of few columns may be tried first."""
@@ -123,7 +123,7 @@ class Nearest(Fold[tuple[NDArray[np.int64], Floats]]):
         loop = nearest_one_by_products if self.k == 1 else nearest_by_products
         return int(loop(X, points.products, *shape, *slots))
 
-    def refined(self, undecided: float, points: Points, left: int) -> Fold[Any]:
+    def refined(self, undecided: float, points: Points, left: int) -> TileFold[Any]:
         from fenchel.geometry.projection.fold import NearestByProjections
 
         m, d = points.rows.shape
@@ -145,7 +145,7 @@ class Nearest(Fold[tuple[NDArray[np.int64], Floats]]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Count(Fold[NDArray[np.int64]]):
+class Count(TileFold[NDArray[np.int64]]):
     """The number of points within a radius of each row: those with d² ≤ radius²."""
 
     radius: float
@@ -186,13 +186,13 @@ class Count(Fold[NDArray[np.int64]]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class WeightedSum(Fold[Floats]):
+class WeightedSum(TileFold[Floats]):
     """Σⱼ k(x, pⱼ) vⱼ for each row, v a vector or the columns of a matrix: the kernel product K v.
 
     The kernel's values are made in float64; tiles of points are added from left to right.
     """
 
-    kernel: Kernel
+    kernel: PairKernel
     v: Floats
 
     def prepare(self, points: Array) -> Array:
@@ -215,7 +215,7 @@ class WeightedSum(Fold[Floats]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class LogSumExp(Fold[Floats]):
+class LogSumExp(TileFold[Floats]):
     """log Σⱼ exp(logitsⱼ - rate d²(x, pⱼ)) for each row: the normaliser of a soft assignment, a
     Gaussian density. Shifted by the largest exponent so far, tile by tile."""
 
@@ -272,14 +272,14 @@ class PairFold(Generic[Answer]):
     """A fold with its points prepared, for rows that come in several parts: a function of rows, as
     a pass over blocks takes it. Rows are taken in `dtype`, the type of the points."""
 
-    fold: Fold[Answer]
+    fold: TileFold[Answer]
     points: Array = field(repr=False)
     ready: Any = field(repr=False)
     dtype: Any
     tile: Tile = Tile()
 
     @classmethod
-    def of(cls, points: Array, fold: Fold[Answer], dtype: Any, tile: Tile | None) -> Self:
+    def of(cls, points: Array, fold: TileFold[Answer], dtype: Any, tile: Tile | None) -> Self:
         """dtype: of the rows; a compiled loop is made for one type of both."""
         if not points.shape[0]:
             raise ValueError("points must have at least one row")
@@ -318,7 +318,7 @@ class PairFold(Generic[Answer]):
 
 
 def fold_pairs(
-    rows: Array, points: Array, fold: Fold[Answer], *, tile: Tile | None = None
+    rows: Array, points: Array, fold: TileFold[Answer], *, tile: Tile | None = None
 ) -> Answer:
     """Fold the pairs of each row and all points.
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.callback import CallbackContext, CallbackSupportMixin
 
-from fenchel.data.design import Point
+from fenchel.data.design.matrix import Point
 
 
 class Callbacks(list[Any]):

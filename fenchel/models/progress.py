@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.progress import bar
+from fenchel.data.display.progress_bar import bar
 
 Show = Callable[[int, Any, Certificate], None]
 

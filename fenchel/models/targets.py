@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from fenchel.data.blocks import Blocks
-from fenchel.models.base import host_keep, is_remote, rows_in, scores_out
+from fenchel.models.estimator import as_numpy, is_remote, linear_scores, validated_blocks
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """x·w + b for each row: shape (n,), or (n, K) for K targets; a tensor for a tensor."""
-        return scores_out(self, X)
+        return linear_scores(self, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -45,7 +45,7 @@ class SingleTarget(LinearRegressor):
 def single_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     """The rows with their one target beside them."""
     if y is not None and not is_remote(X):
-        y = column_or_1d(host_keep(y), warn=True)
+        y = column_or_1d(as_numpy(y), warn=True)
     return target_rows(estimator, X, y, sample_weight)
 
 
@@ -55,17 +55,17 @@ def target_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     if is_remote(X):
         if y is None:
             _check_own_target(estimator, X)
-        return rows_in(estimator, X, y, sample_weight)
+        return validated_blocks(estimator, X, y, sample_weight)
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    target = host_keep(y)
+    target = as_numpy(y)
     if target.dtype.kind in "iub":
         target = target.astype(np.float64)
     if target.ndim == 2 and target.shape[1] == 0:
         raise ValueError(f"y has no column: shape {target.shape}")
-    blocks = rows_in(estimator, X, target, sample_weight)
+    blocks = validated_blocks(estimator, X, target, sample_weight)
     top = np.finfo(blocks.dtype).max
     if blocks.dtype != np.float64 and (np.abs(target.astype(np.float64)) > top).any():
         raise ValueError(f"y holds numbers beyond {blocks.dtype}, the type of X: give X in float64")

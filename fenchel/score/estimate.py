@@ -6,7 +6,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from fenchel.data.rounding import interval_texts
+from fenchel.data.display.rounding import interval_texts
 
 EXACT = "exact: "  # how the method of a number without sampling error begins
 
@@ -106,7 +106,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether it is a whole number, and not True or False."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host
-from fenchel.data.faults import check_weight
+from fenchel.data.arrays import to_numpy
+from fenchel.data.validation import check_weight
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class LabelledScores:
     """Rows of two classes with a score each; the order of the scores is all that matters."""
 
     positive: NDArray[np.bool_]
@@ -28,7 +28,7 @@ def marked(
     pos_label: Any = None,
     *,
     one_class: bool = False,
-) -> Marked:
+) -> LabelledScores:
     """Labels and scores as arrays; infinite scores are fine, NaN is an error that names the row.
 
     The positive class is `pos_label`, or else the greater of the two labels. Rows without weight
@@ -54,16 +54,16 @@ def marked(
             labels, values, weight = labels[kept], values[kept], weight[kept]
     if not labels.size:
         if one_class:
-            return Marked(np.zeros(0, dtype=bool), values, weight)
+            return LabelledScores(np.zeros(0, dtype=bool), values, weight)
         raise ValueError("y is empty: there is no row to score")
     positive = _positive(labels, pos_label, one_class)
-    return Marked(positive, values, weight)
+    return LabelledScores(positive, values, weight)
 
 
 def column(values: Any, what: str) -> NDArray[Any]:
     """One column of values on the host; a matrix with one column is one too."""
     try:
-        array = np.asarray(host(values))
+        array = np.asarray(to_numpy(values))
     except ValueError:  # rows of different lengths
         raise ValueError(f"{what} must be one column of values, got {type(values)}") from None
     if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():

@@ -8,21 +8,21 @@ from typing import Any
 
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
-from fenchel.score.auc import auc
-from fenchel.score.average import average_precision
-from fenchel.score.decision import neyman_pearson_threshold
-from fenchel.score.detection import f1, precision, recall, specificity
+from fenchel.score.area.auc import auc
+from fenchel.score.area.average_precision import average_precision
+from fenchel.score.area.local_auc import local_auc
+from fenchel.score.area.partial_auc import partial_auc
+from fenchel.score.decision.threshold import neyman_pearson_threshold
 from fenchel.score.labels import marked
-from fenchel.score.local import local_auc
-from fenchel.score.partial import partial_auc
-from fenchel.score.probability import brier, log_loss
-from fenchel.score.rates import (
+from fenchel.score.metrics.overall import (
     Resampling,
     accuracy,
     balanced_accuracy,
     matthews_correlation,
     share_of,
 )
+from fenchel.score.metrics.per_class import f1, precision, recall, specificity
+from fenchel.score.metrics.probability import brier, log_loss
 
 
 def neyman_pearson_rate(

@@ -80,24 +80,28 @@ The box that turns. Charts of three dimensions have the Vega signals `turn` and 
 each with a slider, and sin_turn, cos_turn, sin_tilt and cos_tilt that follow them.
 """
 
-from fenchel.show.boundary import boundary_lines, decision_boundary
-from fenchel.show.class_bins import class_histograms
-from fenchel.show.clusters import elbow, restarts, silhouettes
-from fenchel.show.descent import eigen_errors, level_lines
-from fenchel.show.det_plane import det
-from fenchel.show.ellipses import class_ellipses
-from fenchel.show.errors import confusion
-from fenchel.show.flags import gains, lift, precision_recall
-from fenchel.show.folds import comparison, fold_scores
-from fenchel.show.groups.choice_of_k import choice_of_k
-from fenchel.show.groups.cluster_classes import cluster_classes
-from fenchel.show.groups.dendrogram import dendrogram
-from fenchel.show.groups.density_cells import density_cells
-from fenchel.show.groups.lloyd_iterations import lloyd_iterations
-from fenchel.show.groups.mixture_ellipses import mixture_ellipses
-from fenchel.show.heatmap import correlation_heatmap
-from fenchel.show.histograms import column_histograms, score_histogram
-from fenchel.show.importance import importance
+from fenchel.show.binary.confusion_matrix import confusion
+from fenchel.show.binary.det_plane import det
+from fenchel.show.binary.precision_gain_lift import gains, lift, precision_recall
+from fenchel.show.binary.reliability import calibration, net_benefit
+from fenchel.show.binary.roc_plane import roc
+from fenchel.show.binary.threshold_data import OperatingPoints, operating_points, threshold_slider
+from fenchel.show.columns.class_bins import class_histograms
+from fenchel.show.columns.heatmap import correlation_heatmap
+from fenchel.show.columns.histograms import column_histograms, score_histogram
+from fenchel.show.columns.stability import drift
+from fenchel.show.fit.boundary import boundary_lines, decision_boundary
+from fenchel.show.fit.coefficient_bars import coefficients
+from fenchel.show.fit.convergence_plot import convergence, objective
+from fenchel.show.fit.descent import eigen_errors, level_lines
+from fenchel.show.fit.ellipses import class_ellipses
+from fenchel.show.fit.folds import comparison, fold_scores
+from fenchel.show.fit.importance_bars import importance
+from fenchel.show.fit.losses import surrogates
+from fenchel.show.fit.regularisation import regularisation_path
+from fenchel.show.fit.residual_plots import leverage, predicted_observed, quantile_plot, residuals
+from fenchel.show.fit.smoothing import leave_one_out_curve, local_average
+from fenchel.show.fit.validation_curves import learning_curve, validation_curve
 from fenchel.show.kernels.bandwidth_curves import bandwidth_curves
 from fenchel.show.kernels.gram_matrix import gram_matrix
 from fenchel.show.kernels.svm_street import svm_street
@@ -108,19 +112,15 @@ from fenchel.show.maps.embedding_3d import embedding_3d
 from fenchel.show.maps.map_quality import map_quality
 from fenchel.show.maps.neighbour_graph import neighbour_graph
 from fenchel.show.maps.scree import scree
-from fenchel.show.margins import surrogates
-from fenchel.show.operating import OperatingPoints, operating_points, threshold_slider
-from fenchel.show.regularisation import regularisation_path
-from fenchel.show.reliability import calibration, net_benefit
-from fenchel.show.residual import leverage, predicted_observed, quantile_plot, residuals
-from fenchel.show.roc_plane import roc
-from fenchel.show.smoothing import leave_one_out_curve, local_average
-from fenchel.show.solver import convergence, objective
-from fenchel.show.stability import drift
+from fenchel.show.structure.choice_of_k_plot import choice_of_k
+from fenchel.show.structure.cluster_class_bars import cluster_classes
+from fenchel.show.structure.clusters import elbow, restarts, silhouettes
+from fenchel.show.structure.dendrogram_plot import dendrogram
+from fenchel.show.structure.density_cell_plot import density_cells
+from fenchel.show.structure.lloyd_plot import lloyd_iterations
+from fenchel.show.structure.mixture_plot import mixture_ellipses
 from fenchel.show.theme import enable_theme, theme
 from fenchel.show.thinning import thin
-from fenchel.show.tuning import learning_curve, validation_curve
-from fenchel.show.weights import coefficients
 
 __all__ = [
     "OperatingPoints",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.score.calibration_bins import check_probability
-from fenchel.score.curve import Curve
-from fenchel.score.labels import Marked, column, marked
-from fenchel.show.words import distinct
+from fenchel.score.curves.curve import Curve
+from fenchel.score.labels import LabelledScores, column, marked
+from fenchel.score.metrics.calibration_bins import check_probability
+from fenchel.show.formatting import distinct
 
 Names = tuple[str, str]
 PLAIN: Names = ("negative", "positive")
@@ -43,7 +43,9 @@ def curve_of(
     return curve, class_names(y, pos_label)
 
 
-def probabilities_of(figure: str, y: Any, probability: Any, pos_label: Any = None) -> Marked:
+def probabilities_of(
+    figure: str, y: Any, probability: Any, pos_label: Any = None
+) -> LabelledScores:
     """Labels and probabilities of two classes."""
     values = _values(probability)
     try:

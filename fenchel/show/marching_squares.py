@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.groups import Floats
+from fenchel.score.curves.score_counts import Floats
 
 Rule = Callable[[Floats], Any]  # the class at each of some places (m, 2)
 # A side of ten pixels is halved down to less than a tenth of one.

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
-from fenchel.show.inline import decades
-from fenchel.show.words import distinct, number, plain
+from fenchel.show.encoding import decades
+from fenchel.show.formatting import distinct, number, plain
 
 # Parameters that weigh a penalty, by the last part of their name: whether it grows with them.
 PENALTIES = {"C": False, "alpha": True, "penalty": True, "lam": True, "reg_lambda": True}

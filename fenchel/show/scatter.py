@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.cells import place
-from fenchel.show.frame import Side
-from fenchel.show.inline import rounded, table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import cell_of
+from fenchel.show.encoding import rounded, table
+from fenchel.show.layout import Side
 from fenchel.show.theme import BLUE
 
 MOST = 2000  # rows drawn as points; more are counted in cells
@@ -50,10 +50,10 @@ def scatter(
     count, *_ = np.histogram2d(x, y, CELLS, range=[across, up])
     i, j = np.nonzero(count)
     cells = alt.Chart(table(i=i, j=j, n=count[i, j])).transform_calculate(
-        a=place("datum.i", _ends(across), CELLS[0]),
-        b=place("(datum.i + 1)", _ends(across), CELLS[0]),
-        c=place("datum.j", _ends(up), CELLS[1]),
-        d=place("(datum.j + 1)", _ends(up), CELLS[1]),
+        a=cell_of("datum.i", _ends(across), CELLS[0]),
+        b=cell_of("(datum.i + 1)", _ends(across), CELLS[0]),
+        c=cell_of("datum.j", _ends(up), CELLS[1]),
+        d=cell_of("(datum.j + 1)", _ends(up), CELLS[1]),
     )
     tooltip = [
         alt.Tooltip("n:Q", title="rows", format=","),
@@ -83,7 +83,7 @@ def _points(
     )
     few = len(x) <= 300
     points = alt.Chart(table(i=i, j=j)).transform_calculate(
-        x=place("datum.i", _ends(across), FINE), y=place("datum.j", _ends(up), FINE)
+        x=cell_of("datum.i", _ends(across), FINE), y=cell_of("datum.j", _ends(up), FINE)
     )
     tooltip = [
         alt.Tooltip("x:Q", title=sides[0]["title"], format=".4~g"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.groups import Floats
+from fenchel.score.curves.score_counts import Floats
 
 MOST = 400  # vertices of a curve
 SIDE = 400.0  # pixels across a figure, where a pixel's size is not given

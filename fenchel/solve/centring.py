@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import Array, host, is_sparse, like
+from fenchel.data.arrays import Array, is_sparse, like, to_numpy
+from fenchel.data.block import stride
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign, Point
-from fenchel.data.double_double import two_product
-from fenchel.data.in_memory import InMemory
-from fenchel.data.rows import every
-from fenchel.solve.frame import Ranges
+from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.linear_algebra.double_double import two_product
+from fenchel.solve.least_squares.scaling import ColumnRange
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ FEW = 256  # rows that tell whether a column may be far
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Centred:
+class CentredProblem:
     """The rows x - c, and c: zero for every column that is not far."""
 
     rows: Blocks
@@ -55,28 +55,28 @@ class Centred:
         return _plus(b, self.centre, w, -1.0)
 
 
-def centred(blocks: Blocks) -> Centred | None:
+def centred(blocks: Blocks) -> CentredProblem | None:
     """The rows with their far columns moved; None where there is none."""
     # Not `sample`, which is a pass: fits of small tables would take longer.
-    few = _some(blocks.whole) if isinstance(blocks, InMemory) else blocks.of_first(_some)
+    few = _some(blocks.whole) if isinstance(blocks, ArrayBlocks) else blocks.of_first(_some)
     maybe = _maybe_far(few.X)
     if not maybe.any():
         return None
-    ranges: Ranges = blocks.map_targets(_untargeted).reduce(Ranges.of)
+    ranges: ColumnRange = blocks.map_targets(_untargeted).reduce(ColumnRange.of)
     low, high = ranges.low, ranges.high
     with np.errstate(over="ignore", invalid="ignore"):
         far = maybe & (FAR * (high - low) < ranges.size) & (low < high) & (ranges.size < np.inf)
     if not far.any():
         return None
-    held = host(few.X[:, np.flatnonzero(far)].toarray() if is_sparse(few.X) else few.X[:, far])
+    held = to_numpy(few.X[:, np.flatnonzero(far)].toarray() if is_sparse(few.X) else few.X[:, far])
     centre = np.zeros(blocks.n_cols)
     middle = np.mean(held / ranges.size[far], axis=0, dtype=np.float64) * ranges.size[far]
     centre[far] = middle.clip(low[far], high[far]).astype(held.dtype)
-    return Centred(_moved(blocks, centre), centre)
+    return CentredProblem(_moved(blocks, centre), centre)
 
 
 def _some(block: Block) -> Block:
-    return every(block, max(1, block.n_rows // FEW))
+    return stride(block, max(1, block.n_rows // FEW))
 
 
 def _untargeted(block: Block) -> Block:
@@ -91,7 +91,7 @@ def _maybe_far(X: Array) -> NDArray[np.bool_]:
         if full.any():
             maybe[full] = _maybe_far(X[:, np.flatnonzero(full)].toarray())
         return maybe
-    X = host(X)
+    X = to_numpy(X)
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         near = FAR * (high - low) < np.maximum(np.abs(low), np.abs(high))
@@ -106,8 +106,8 @@ def _moved(blocks: Blocks, centre: Floats) -> Blocks:
             return replace(block, X=type(X)((data, X.indices, X.indptr), shape=X.shape))
         return replace(block, X=X - like(centre, X))
 
-    if isinstance(blocks, InMemory):
-        return InMemory(move(blocks.whole), blocks.names)
+    if isinstance(blocks, ArrayBlocks):
+        return ArrayBlocks(move(blocks.whole), blocks.names)
     return blocks.map(move, dtype=blocks.dtype, sparse=blocks.sparse)
 
 
@@ -156,7 +156,7 @@ class CentredSolver(Solver):
 
     solver: Solver
     given: MatrixDesign
-    shift: Centred
+    shift: CentredProblem
     design: MatrixDesign
 
     def init(self, problem: Problem, start: Point | State | None) -> State:

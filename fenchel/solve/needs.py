@@ -10,14 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from fenchel.convex.distance import Huber, Square
-from fenchel.convex.loss import Bent, Loss
-from fenchel.convex.multiclass import MulticlassHinge, Multinomial
-from fenchel.convex.penalty import L2, Elastic, NonNegative, is_bounded, is_free
+from fenchel.convex.loss.base import Loss, PiecewiseLinear
+from fenchel.convex.loss.distance import Huber, Square
+from fenchel.convex.loss.multiclass import MulticlassHinge, Multinomial
+from fenchel.convex.penalty import L1L2, L2, NonNegative, is_nonnegative, is_unpenalised
 from fenchel.convex.problem import Problem
-from fenchel.convex.ranking import Ranking
-from fenchel.data.design import MatrixDesign
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.convex.ranking.objective import Ranking
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import MatrixDesign
 
 
 class Need(ABC):
@@ -83,7 +83,7 @@ class ExplicitRows(DesignNeed):
         return isinstance(objective.design, MatrixDesign)
 
 
-class KernelRows(DesignNeed):
+class NeedsKernel(DesignNeed):
     """Rows seen through a kernel: functions Σⱼ αⱼ k(xⱼ, ·)."""
 
     words = "rows seen through a kernel"
@@ -93,7 +93,7 @@ class KernelRows(DesignNeed):
         return isinstance(objective.design, KernelExpansion)
 
 
-class SingleTarget(Need):
+class SingleTargetOnly(Need):
     """y a vector."""
 
     words = "one target at a time"
@@ -107,7 +107,7 @@ class SingleTarget(Need):
         return f"{objective.targets} of them"
 
 
-class PlainTargets(SingleTarget):
+class PlainTargets(SingleTargetOnly):
     """y a vector, or several under a loss that needs no continuation in its threshold."""
 
     words = "one target at a time under Huber's loss"
@@ -150,7 +150,7 @@ class StraightPieces(LossNeed):
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return isinstance(objective.loss, Bent)
+        return isinstance(objective.loss, PiecewiseLinear)
 
 
 class CrammerSinger(LossNeed):
@@ -213,7 +213,7 @@ class PositiveL2(PenaltyNeed):
 class RidgePenalty(PositiveL2):
     """λ|w|²/2 with λ > 0 beside squares."""
 
-    hint = "without a penalty this is least squares, see fenchel.solve.least_squares"
+    hint = "without a penalty this is least squares, see fenchel.solve.least_squares.solve"
 
 
 class SeparablePenalty(PenaltyNeed):
@@ -223,7 +223,7 @@ class SeparablePenalty(PenaltyNeed):
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return isinstance(objective.penalty, Elastic) and not is_free(objective.penalty)
+        return isinstance(objective.penalty, L1L2) and not is_unpenalised(objective.penalty)
 
 
 class ElasticOrCone(PenaltyNeed):
@@ -233,7 +233,7 @@ class ElasticOrCone(PenaltyNeed):
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return isinstance(objective.penalty, Elastic | NonNegative)
+        return isinstance(objective.penalty, L1L2 | NonNegative)
 
 
 class ConeOnly(PenaltyNeed):
@@ -243,9 +243,11 @@ class ConeOnly(PenaltyNeed):
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return is_free(objective.penalty) and is_bounded(objective.penalty)
+        return is_unpenalised(objective.penalty) and is_nonnegative(objective.penalty)
 
 
 def is_piecewise_linear(loss: Loss) -> bool:
     """Whether the loss has kinks."""
-    return isinstance(loss, MulticlassHinge) or (isinstance(loss, Bent) and loss.soft == 0.0)
+    return isinstance(loss, MulticlassHinge) or (
+        isinstance(loss, PiecewiseLinear) and loss.smoothing == 0.0
+    )

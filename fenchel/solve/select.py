@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fenchel.convex.loss import Bent
-from fenchel.convex.multiclass import MulticlassHinge
+from fenchel.convex.loss.base import PiecewiseLinear
+from fenchel.convex.loss.multiclass import MulticlassHinge
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
-from fenchel.convex.ranking import Ranking
-from fenchel.data.design import MatrixDesign
-from fenchel.data.kernel_design import KernelExpansion
-from fenchel.solve.augmented import AugmentedLagrangian
-from fenchel.solve.cone import Cone
-from fenchel.solve.conjugate import NewtonCG
-from fenchel.solve.coordinate import CoordinateDescent
+from fenchel.convex.ranking.objective import Ranking
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import MatrixDesign
 from fenchel.solve.decomposition.block_smo import BlockSMO
-from fenchel.solve.descent import GradientDescent
 from fenchel.solve.gram.kernel_newton import KernelNewton
+from fenchel.solve.gram.kernel_span import KernelSpan
 from fenchel.solve.gram.shifted_gram import factor_fits
-from fenchel.solve.kernel_span import KernelSpan
-from fenchel.solve.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.needs import is_piecewise_linear
-from fenchel.solve.newton import Newton
-from fenchel.solve.pairwise import PairNewton
+from fenchel.solve.piecewise.augmented_lagrangian import AugmentedLagrangian
+from fenchel.solve.piecewise.multiclass_hinge import MulticlassLagrangian
+from fenchel.solve.ranking.newton import RankingNewton
+from fenchel.solve.smooth.gradient_descent import GradientDescent
+from fenchel.solve.smooth.huber_continuation import is_nearly_absolute
+from fenchel.solve.smooth.newton import Newton
+from fenchel.solve.smooth.newton_cg import NewtonCG
 from fenchel.solve.solver import Solver
-from fenchel.solve.wider import is_nearly_kinked
+from fenchel.solve.sparse.coordinate_descent import CoordinateDescent
+from fenchel.solve.sparse.nonnegative import NonNegativeDescent
 
 
 def select(objective: Objective[Any], tol: float = 0.0) -> Solver:
@@ -43,11 +43,11 @@ def select(objective: Objective[Any], tol: float = 0.0) -> Solver:
 
 def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
     if isinstance(objective, Ranking):
-        yield PairNewton(goal=tol)
+        yield RankingNewton(goal=tol)
     elif isinstance(objective, Problem) and isinstance(objective.design, KernelExpansion):
         # Measured on 2,000 rows: a loss of straight pieces takes 0.05 to 5 s by decomposition, 1.5
         # to 60 s in coordinates of the span; a smooth one 0.05 s by Newton's method, 0.3 s there.
-        if isinstance(objective.loss, Bent):
+        if isinstance(objective.loss, PiecewiseLinear):
             yield BlockSMO(goal=tol)
         elif not is_piecewise_linear(objective.loss) and factor_fits(objective.design.n_rows):
             yield KernelNewton(goal=tol)
@@ -67,7 +67,7 @@ def _by_shape(problem: Problem, tol: float) -> Solver:
     if is_piecewise_linear(problem.loss) or _is_narrow(problem):
         return AugmentedLagrangian(goal=tol)
     if isinstance(problem.penalty, NonNegative):
-        return Cone(goal=tol)
+        return NonNegativeDescent(goal=tol)
     if not isinstance(problem.penalty, L2):
         return CoordinateDescent(goal=tol)
     design = problem.design
@@ -79,7 +79,7 @@ def _by_shape(problem: Problem, tol: float) -> Solver:
 
 
 def _is_narrow(problem: Problem) -> bool:
-    return problem.targets is None and is_nearly_kinked(problem)
+    return problem.targets is None and is_nearly_absolute(problem)
 
 
 def solver_named(name: str, objective: Objective[Any], tol: float = 0.0) -> Solver:

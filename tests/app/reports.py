@@ -9,14 +9,14 @@ import polars as pl
 from sklearn.datasets import load_diabetes, load_wine
 
 from fenchel.app.report.build import Options, Report, build
-from fenchel.app.table.read import Source, bundled
+from fenchel.app.table.files.table_reader import TableSource, bundled
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
 
 
-def source(frame: pl.DataFrame, name: str = "table.csv") -> Source:
-    return Source(frame, name, "CSV", "0" * 64)
+def source(frame: pl.DataFrame, name: str = "table.csv") -> TableSource:
+    return TableSource(frame, name, "CSV", "0" * 64)
 
 
 @cache

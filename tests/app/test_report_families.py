@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from app.reports import source
 
-from fenchel.app.fault import BadUsage
-from fenchel.app.models import BASELINES, MODELS, MORE, entry_named
+from fenchel.app.catalogue import BASELINES, MODELS, MORE, entry_named
+from fenchel.app.errors import BadUsage
+from fenchel.app.report.analysis.binary import own_threshold
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.checks.fit import checks as fit_checks
-from fenchel.app.report.two import own_threshold
 
 
 def ring(rows=160):

@@ -12,7 +12,7 @@ from app import reports
 from fenchel.app.report.build import Options, build
 from fenchel.app.report.checks.comparison import RANGE, fold_error
 from fenchel.app.report.split import Grouping
-from fenchel.app.table.read import read_table
+from fenchel.app.table.files.table_reader import read_table
 
 QUICK = {"target": "default", "models": ("logistic",), "challenger": False}
 

@@ -10,7 +10,7 @@ import pytest
 from app import reports
 
 from fenchel.app.report.build import Options, build
-from fenchel.app.report.numbers import worth
+from fenchel.app.report.document import worth
 
 
 def noise(kind, n=160, seed=0):

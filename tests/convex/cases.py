@@ -1,6 +1,6 @@
 """Every loss and every penalty, with the parameter values that matter."""
 
-from fenchel.convex.distance import (
+from fenchel.convex.loss.distance import (
     Absolute,
     EpsilonInsensitive,
     Huber,
@@ -8,9 +8,9 @@ from fenchel.convex.distance import (
     Square,
     SquaredEpsilonInsensitive,
 )
-from fenchel.convex.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
-from fenchel.convex.margin import Exponential, Logistic
-from fenchel.convex.multiclass import MulticlassHinge, Multinomial
+from fenchel.convex.loss.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
+from fenchel.convex.loss.margin import Exponential, Logistic
+from fenchel.convex.loss.multiclass import MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet, NonNegative
 
 MARGINS = [

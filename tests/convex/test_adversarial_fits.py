@@ -29,14 +29,14 @@ from fenchel import (
     Ridge,
     RidgeCV,
 )
-from fenchel.convex.distance import Absolute, EpsilonInsensitive, Pinball
+from fenchel.convex.loss.distance import Absolute, EpsilonInsensitive, Pinball
 from fenchel.convex.penalty import L1, L2, NonNegative
 from fenchel.convex.problem import Problem
-from fenchel.data.design import MatrixDesign
-from fenchel.data.table import as_blocks
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.intake import as_blocks
 from fenchel.solve.centring import centred
 from fenchel.solve.minimise import minimise
-from fenchel.solve.vertex import has_vertex, vertex
+from fenchel.solve.piecewise.vertex import has_vertex, vertex
 
 SIX = np.arange(6.0)[:, None]
 TARGET = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.5])

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import oracles
+import oracles.convex as oracles
 import pytest
 from convex.cases import MARGINS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fenchel.convex import calibration
-from fenchel.convex.calibration import excess_risk_bound
-from fenchel.convex.hinge import Hinge, SquaredHinge
-from fenchel.convex.margin import Exponential, Logistic, Margin
+from fenchel.convex.loss import calibration
+from fenchel.convex.loss.calibration import excess_risk_bound
+from fenchel.convex.loss.hinge import Hinge, SquaredHinge
+from fenchel.convex.loss.margin import Exponential, Logistic, Margin
 
 GRID = np.linspace(-1.0, 1.0, 41)
 

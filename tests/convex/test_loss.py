@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import ClassVar
 
 import numpy as np
-import oracles
+import oracles.convex as oracles
 import pytest
 from convex.cases import LOSSES, PENALTIES
 from hypothesis import assume, given, settings
@@ -18,7 +18,8 @@ from hypothesis.extra import numpy as hnp
 
 import fenchel.convex
 import fenchel.testing
-from fenchel.convex.distance import (
+from fenchel.convex.loss.base import Loss, round_inward
+from fenchel.convex.loss.distance import (
     Absolute,
     Distance,
     EpsilonInsensitive,
@@ -27,10 +28,9 @@ from fenchel.convex.distance import (
     Pinball,
     Square,
 )
-from fenchel.convex.hinge import Hinge
-from fenchel.convex.loss import Loss, inward
-from fenchel.convex.margin import Exponential, Logistic, Margin
-from fenchel.convex.multiclass import Joint, MulticlassHinge, Multinomial, project_simplex
+from fenchel.convex.loss.hinge import Hinge
+from fenchel.convex.loss.margin import Exponential, Logistic, Margin
+from fenchel.convex.loss.multiclass import Joint, MulticlassHinge, Multinomial, project_simplex
 from fenchel.convex.penalty import Penalty
 from fenchel.testing import check_loss
 
@@ -68,7 +68,7 @@ def test_laws(loss, global_random_seed):
 @pytest.mark.parametrize(("kind", "cases"), [(Loss, LOSSES), (Penalty, PENALTIES)])
 def test_every_public_class_is_a_case(kind, cases):
     listed = {type(case) for case in cases}
-    for module in pkgutil.iter_modules(fenchel.convex.__path__, "fenchel.convex."):
+    for module in pkgutil.walk_packages(fenchel.convex.__path__, "fenchel.convex."):
         for name, found in inspect.getmembers(import_module(module.name), inspect.isclass):
             if issubclass(found, kind) and not inspect.isabstract(found) and name[0] != "_":
                 assert found in listed, f"{name} is in no list of tests/convex/cases.py"
@@ -177,7 +177,7 @@ def test_smoothness_is_reached(loss):
         u = np.zeros_like(z)
         u[0, :2] = 1.0, -1.0
         code = np.zeros(1, dtype=int)
-        most = (u * loss.bend(loss.curvature(code, z), u)).sum() / 2.0
+        most = (u * loss.curvature_product(loss.curvature(code, z), u)).sum() / 2.0
     else:
         z = np.array([-0.01, 0.0, 0.01, 3.0])  # the last beyond every flat zone
         most = loss.curvature(np.full(4, 1.0 if isinstance(loss, Margin) else 0.0), z).max()
@@ -193,9 +193,9 @@ def test_smoothness_is_reached(loss):
 def test_centring_with_ties_and_zero_weights(weight, theta, cut):
     y = np.zeros(12)
     for loss in (Absolute(), Square()):
-        total = loss.imbalance(y[:cut], theta[:cut], weight[:cut])
-        total = total + loss.imbalance(y[cut:], theta[cut:], weight[cut:])
-        moved = loss.center(y, theta, total)
+        total = loss.centring_sums(y[:cut], theta[:cut], weight[:cut])
+        total = total + loss.centring_sums(y[cut:], theta[cut:], weight[cut:])
+        moved = loss.centre_dual(y, theta, total)
         assert abs(weight @ moved) <= 1e-14 * (1 + weight @ abs(theta))
         assert np.isfinite(loss.conjugate(y, moved)).all()
 
@@ -209,7 +209,7 @@ def test_centring_with_ties_and_zero_weights(weight, theta, cut):
 def test_centring_of_classes(weight, z, y):
     loss = Multinomial(3)
     theta = loss.gradient(y, z)
-    moved = loss.center(y, theta, loss.imbalance(y, theta, weight))
+    moved = loss.centre_dual(y, theta, loss.centring_sums(y, theta, weight))
     assert abs(weight @ moved).max() <= 1e-14 * (1 + weight.sum())
     assert np.isfinite(loss.conjugate(y, moved)).all()
 
@@ -252,10 +252,10 @@ def test_a_numpy_parameter_does_not_widen_float32(make):
 def test_a_bound_is_rounded_towards_zero():
     narrow = np.zeros(1, dtype=np.float32)
     for bound in (0.1, -0.1, 0.9, 1.35, -1.35, 0.5):
-        near = inward(bound, narrow)
+        near = round_inward(bound, narrow)
         assert near == np.float32(near) and abs(near) <= abs(bound)
         assert abs(bound - near) <= 2e-7 * abs(bound)
-        assert inward(bound, np.zeros(1)) == bound
+        assert round_inward(bound, np.zeros(1)) == bound
 
 
 def test_exponential_overflows_to_infinity_without_a_warning():
@@ -312,12 +312,12 @@ class _Broken(Distance):
         value, gradient, curvature = Distance.evaluate(self, y, z)
         return value + (self.fault == "evaluate differs"), gradient, curvature
 
-    def center(self, y, theta, imbalance):
+    def centre_dual(self, y, theta, imbalance):
         if self.fault == "does not centre":
             return theta
         if self.fault == "centres out of the domain":
             return theta - (imbalance[0] - imbalance[1]) / 100
-        return Distance.center(self, y, theta, imbalance)
+        return Distance.centre_dual(self, y, theta, imbalance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_cluster import optimum, partition_matrix, partitions
-from oracles_geometry import squared_distances
+from oracles.cluster import optimum, partition_matrix, partitions
+from oracles.geometry import squared_distances
 
 from fenchel.convex.partition.bounded_mean import mean_lower_bound, stakes
 from fenchel.convex.partition.closed_form import start_of

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import oracles
+import oracles.convex as oracles
 import pytest
 from convex.cases import PENALTIES
 from hypothesis import given, settings
@@ -149,7 +149,7 @@ class _Broken(Penalty):
         star = self.sound.conjugate(v, inner)
         return 0.9 * star if self.fault == "wrong conjugate" else star
 
-    def shrink(self, v):
+    def dual_scale(self, v):
         factor = {"shrinks too much": 0.99, "shrinks too little": 1.01}.get(self.fault, 1.0)
         return min(1.0, factor * self.sound.shrink(v))
 

@@ -13,15 +13,15 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_array
 
 from fenchel.convex.convergence import NotCertified
-from fenchel.convex.distance import Square
-from fenchel.convex.hinge import Hinge, SquaredHinge
-from fenchel.convex.margin import Exponential, Logistic, Margin
-from fenchel.convex.multiclass import Joint, Multinomial
+from fenchel.convex.loss.distance import Square
+from fenchel.convex.loss.hinge import Hinge, SquaredHinge
+from fenchel.convex.loss.margin import Exponential, Logistic, Margin
+from fenchel.convex.loss.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import L1, L2, ElasticNet
 from fenchel.convex.problem import Problem
-from fenchel.data.design import MatrixDesign
-from fenchel.data.kernel_design import GramDesign
-from fenchel.data.table import as_blocks
+from fenchel.data.design.kernel import GramDesign
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.intake import as_blocks
 from fenchel.solve.minimise import minimise
 from fenchel.testing import check_certificate
 
@@ -98,10 +98,10 @@ def best_value(p, starts):
     def both(v):
         point = split(v)
         seen = p.evaluate(point, exact=True)
-        slope = seen.pull
+        slope = seen.grad_w
         if isinstance(p.penalty, L2):
             slope = slope + p.penalty.lam * point[0]
-        return seen.value, np.r_[slope.ravel(), np.ravel(seen.level)[: len(v) - slope.size]]
+        return seen.value, np.r_[slope.ravel(), np.ravel(seen.grad_b)[: len(v) - slope.size]]
 
     for start in starts:
         v = np.r_[np.ravel(start[0]), np.ravel(start[1])] if p.intercept else np.ravel(start[0])

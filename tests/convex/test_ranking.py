@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from fenchel import NotCertified, minimise, threads
-from fenchel.convex.hinge import Hinge, SquaredHinge
-from fenchel.convex.margin import Logistic
-from fenchel.convex.pairs.sums import CLOSE, PANEL, REACH, _panels, pair_sums
+from fenchel.convex.loss.hinge import Hinge, SquaredHinge
+from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.convex.ranking import Ranking
-from fenchel.data.design import MatrixDesign
-from fenchel.data.pairs.tree import Pairs
-from fenchel.data.table import as_blocks
-from tests import oracles
+from fenchel.convex.ranking.objective import Ranking
+from fenchel.convex.ranking.pair_sums import CLOSE, PANEL, REACH, _panels, pair_sums
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.intake import as_blocks
+from fenchel.data.pairs.target_tree import TargetPairs
+from tests.oracles import convex as oracles
 
 LOSSES = [Hinge(), SquaredHinge(), Logistic()]
 WIDTH = 0.25
@@ -80,7 +80,7 @@ def case(n, grades, groups, scale, weighted, seed=0):
 @pytest.mark.parametrize("setting", CASES, ids=str)
 def test_sums_are_their_definition(loss, setting) -> None:
     y, g, s, z = case(*setting)
-    found = pair_sums(loss, Pairs.of(y, g, s), z, WIDTH)
+    found = pair_sums(loss, TargetPairs.of(y, g, s), z, WIDTH)
     value = oracles.pair_mean(phi(loss), y, g, s, z)
     force = oracles.pair_forces(slope(loss, WIDTH), y, g, s, z)
     assert found.value == pytest.approx(value, rel=2e-13)
@@ -101,7 +101,7 @@ def test_sums_are_their_definition(loss, setting) -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_forces_are_derivatives(loss) -> None:
     y, g, s, z = case(40, 10**6, 2, 1.0, True)
-    pairs, h = Pairs.of(y, g, s), 1e-6
+    pairs, h = TargetPairs.of(y, g, s), 1e-6
     force = pair_sums(loss, pairs, z, WIDTH).force
     for k in range(0, 40, 7):
         e = h * (np.arange(40) == k)
@@ -127,7 +127,7 @@ def test_panels_are_as_close_as_they_say() -> None:
 def test_same_bits_for_any_number_of_threads(loss) -> None:
     rng = np.random.default_rng(3)
     y, z = rng.normal(size=30_000), rng.normal(size=30_000)
-    pairs = Pairs.of(y, rng.integers(0, 2, 30_000))
+    pairs = TargetPairs.of(y, rng.integers(0, 2, 30_000))
     with threads(1):
         one = pair_sums(loss, pairs, z, 0.01)
     with threads(2):
@@ -139,13 +139,13 @@ def test_same_bits_for_any_number_of_threads(loss) -> None:
 def test_concordance_is_its_definition(setting) -> None:
     y, g, s, z = case(*setting)
     expected = oracles.concordance(y, g, s, z)
-    assert Pairs.of(y, g, s).concordance(z) == pytest.approx(expected, rel=1e-13)
+    assert TargetPairs.of(y, g, s).concordance(z) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("setting", CASES[:-2], ids=str)
 def test_pairs_in_a_window(setting) -> None:
     y, g, s, z = case(*setting)
-    pairs = Pairs.of(y, g, s)
+    pairs = TargetPairs.of(y, g, s)
     listed = {(i, j): w for i, j, w in oracles.pairs(y, g, s) if -0.3 <= z[i] - z[j] < 0.7}
     i, j, w, stride = pairs.between(z, -0.3, 0.7, 10**6)
     assert stride == 1
@@ -162,7 +162,7 @@ def test_pairs_in_a_window(setting) -> None:
 
 
 def ranking(loss, X, y, lam, groups=None, weight=None):
-    return Ranking(loss, L2(lam), MatrixDesign(as_blocks(X)), Pairs.of(y, groups, weight))
+    return Ranking(loss, L2(lam), MatrixDesign(as_blocks(X)), TargetPairs.of(y, groups, weight))
 
 
 def listed(loss, X, y, lam, groups, weight):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
-from fenchel.convex.distance import Absolute, Huber, Pinball, Square
+from fenchel.convex.loss.distance import Absolute, Huber, Pinball, Square
 from fenchel.convex.penalty import L2, NonNegative
 from fenchel.convex.problem import Problem
-from fenchel.data.design import MatrixDesign
-from fenchel.data.table import as_blocks
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.intake import as_blocks
 
 
 def problem(loss, penalty, X, y, s=None, intercept=True):

@@ -12,8 +12,15 @@ from data.cases import HOMES, real
 from scipy import sparse
 
 from fenchel.data import Block, Totals, as_blocks, threads
-from fenchel.data.blocks import Merge, block_rows, one_blas_thread, ordered, thread_count, tree_sum
-from fenchel.data.in_memory import InMemory
+from fenchel.data.blocks import (
+    TreeSum,
+    block_rows,
+    map_ordered,
+    one_blas_thread,
+    thread_count,
+    tree_sum,
+)
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.testing import check_blocks
 
 
@@ -23,10 +30,10 @@ def nested(count: int, run: int) -> str:
     return tree_sum(_Text(tree_sum(map(_Text, names[i : i + run]))) for i in range(0, count, run))
 
 
-def cut(blocks: InMemory, rows: int) -> InMemory:
+def cut(blocks: ArrayBlocks, rows: int) -> ArrayBlocks:
     """The same rows in blocks of this size."""
     whole = blocks.whole
-    blocks = InMemory(whole)
+    blocks = ArrayBlocks(whole)
     blocks.rows = rows
     blocks._sparse_parts = blocks._cut_sparse() if blocks.sparse else None
     return blocks
@@ -51,13 +58,13 @@ def test_the_tree_is_that_of_a_binary_counter():
 
 
 def test_the_tree_holds_few_parts():
-    merge = Merge()
+    merge = TreeSum()
     for i in range(1000):
         merge.push(1)
         assert len(merge._stack) <= np.log2(i + 1) + 1
     assert merge.result() == 1000
     with pytest.raises(ValueError, match="without blocks"):
-        Merge().result()
+        TreeSum().result()
 
 
 def test_a_long_sum_of_equal_parts_is_exact():
@@ -84,7 +91,7 @@ def test_every_home_keeps_the_law_of_blocks(home, tmp_path):
 
 
 def test_a_broken_table_breaks_the_law():
-    class Broken(InMemory):
+    class Broken(ArrayBlocks):
         def block(self, i):
             block = super().block(i)
             return Block(block.start, block.X, self.rng.random(block.n_rows))
@@ -203,7 +210,7 @@ def test_at_most_a_few_results_wait():
             most = max(most, live)
         return i
 
-    for i, got in enumerate(ordered(work, range(500), 2)):
+    for i, got in enumerate(map_ordered(work, range(500), 2)):
         assert i == got
         with lock:
             live -= 1

@@ -8,7 +8,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fenchel.data.double_double import DoubleDouble, OzakiMatrix, slices, two_product, two_sum
+from fenchel.data.linear_algebra.double_double import (
+    DoubleDouble,
+    OzakiMatrix,
+    slices,
+    two_product,
+    two_sum,
+)
 
 numbers = st.floats(-1e100, 1e100).filter(lambda x: x == 0.0 or abs(x) > 1e-100)
 

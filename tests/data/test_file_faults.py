@@ -64,8 +64,8 @@ def test_text_says_where_a_column_is_no_number(tmp_path):
 
 
 def test_text_among_numbers_far_down(tmp_path, monkeypatch):
-    monkeypatch.setattr("fenchel.data.readers._HEAD", 100)
-    monkeypatch.setattr("fenchel.data.readers._SLAB", 300)
+    monkeypatch.setattr("fenchel.data.files.readers._HEAD", 100)
+    monkeypatch.setattr("fenchel.data.files.readers._SLAB", 300)
     rows = [f"{i},true,{i}" for i in range(500)]
     for at, cell, message in (
         (444, "oops,true,1", "row 444, column 'a' holds 'oops' where a number is needed"),
@@ -200,17 +200,17 @@ def test_text(tmp_path, content, message):
 
 def test_short_lines_are_missing_values(tmp_path, monkeypatch):
     for size in (3, 5, 100):
-        monkeypatch.setattr("fenchel.data.readers._SLAB", size)
+        monkeypatch.setattr("fenchel.data.files.readers._SLAB", size)
         path = put(tmp_path / "t.csv", "a,b\n1,2\n\n3,4\n")
         fails(ValueError, r"NaN .* row 1, column 0 \('a'\)", path)
     fails(ValueError, r"NaN .* row 1, column 1 \('b'\)", put(tmp_path / "t.csv", "a,b\n1,2\n3\n"))
 
 
 def test_a_quote_that_is_never_closed(tmp_path, monkeypatch):
-    monkeypatch.setattr("fenchel.data.lines._LONGEST", 2000)
+    monkeypatch.setattr("fenchel.data.files.text_chunks._LONGEST", 2000)
     path = put(tmp_path / "t.csv", 'a,b\n1,2\n3,"' + "4,5\n" * 2000)
-    monkeypatch.setattr("fenchel.data.readers._SLAB", 500)
-    monkeypatch.setattr("fenchel.data.readers._HEAD", 500)
+    monkeypatch.setattr("fenchel.data.files.readers._SLAB", 500)
+    monkeypatch.setattr("fenchel.data.files.readers._HEAD", 500)
     fails(TableFileError, "a quote is not closed", path)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fenchel.data import Moments, TableFileError, as_blocks, scan, threads
-from fenchel.data.readers import ParquetReader
+from fenchel.data.files.readers import ParquetReader
 from fenchel.testing import check_blocks
 
 pl = pytest.importorskip("polars")
@@ -140,8 +140,8 @@ def test_npy(tmp_path, order, dtype):
 
 def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
     """The same rows, whatever fits: many row groups at once, slices of one, or one by columns."""
-    monkeypatch.setattr("fenchel.data.readers._STEP", 300_000)
-    monkeypatch.setattr("fenchel.data.readers._SLICE", 300_000)
+    monkeypatch.setattr("fenchel.data.files.readers._STEP", 300_000)
+    monkeypatch.setattr("fenchel.data.files.readers._SLICE", 300_000)
     turned = []
 
     class Counted(ParquetReader):
@@ -149,7 +149,7 @@ def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
             turned.append(piece.rows)
             return super()._turned(piece, *args)
 
-    monkeypatch.setattr("fenchel.data.files.ParquetReader", Counted)
+    monkeypatch.setattr("fenchel.data.files.scan.ParquetReader", Counted)
     frame = frame.head(6000)
     X = frame.select(FEATURES).to_numpy()
     for size in (100, 400, 3000, 6000):
@@ -167,8 +167,8 @@ def test_large_row_groups_are_read_in_parts(frame, tmp_path, monkeypatch):
 
 def test_two_large_row_groups_share_one_file(frame, tmp_path, monkeypatch):
     """Whole numbers, truth values and float32 among them; nothing of the file is left."""
-    monkeypatch.setattr("fenchel.data.readers._STEP", 10_000)
-    monkeypatch.setattr("fenchel.data.readers._SLICE", 10_000)
+    monkeypatch.setattr("fenchel.data.files.readers._STEP", 10_000)
+    monkeypatch.setattr("fenchel.data.files.readers._SLICE", 10_000)
     path = tmp_path / "t.parquet"
     part = frame.head(5000).with_columns(pl.col("c3").cast(pl.Float32))
     part.write_parquet(path, row_group_size=3000)
@@ -199,7 +199,7 @@ def test_text_in_slabs(tmp_path, monkeypatch, end):
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     for size in (2, 17, 100, 10**6):
-        monkeypatch.setattr("fenchel.data.readers._SLAB", size)
+        monkeypatch.setattr("fenchel.data.files.readers._SLAB", size)
         with scan(path, target="label") as table:
             assert table.names == ("n", "x")
             assert table.gather().X.tolist() == [[b, c] for _, b, c in rows]
@@ -207,8 +207,8 @@ def test_text_in_slabs(tmp_path, monkeypatch, end):
 
 
 def test_whole_numbers_that_become_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr("fenchel.data.readers._HEAD", 40)
-    monkeypatch.setattr("fenchel.data.readers._SLAB", 200)
+    monkeypatch.setattr("fenchel.data.files.readers._HEAD", 40)
+    monkeypatch.setattr("fenchel.data.files.readers._SLAB", 200)
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(100)) + "1,2.5\n3,4\n")
     for dtype in (None, "float32"):

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 import fenchel
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_tiles import symmetric_product
-from fenchel.data.landmark_table import LandmarkTable
-from fenchel.geometry.kernel import Gaussian, Polynomial
+from fenchel.data.design.kernel_tiles import symmetric_product
+from fenchel.data.design.landmark_table import LandmarkTable
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.vector_kernels import Gaussian, Polynomial
 from fenchel.solve.gram.landmark_ridge import LandmarkRidge, sampled_rows
 
 
@@ -29,14 +29,14 @@ def test_a_pass_is_the_plain_products(kernel):
     def rule(rows, scores):
         return s[rows] * scores, np.abs(scores).sum(axis=0)[None]
 
-    table = LandmarkTable(kernel, Z, InMemory(Block(0, X)))
+    table = LandmarkTable(kernel, Z, ArrayBlocks(Block(0, X)))
     K = kernel.tile(X, Z)
     pull, sums = table.sweep(C, rule)
     size = np.abs(K).T @ (s * (np.abs(K) @ np.abs(C)))
     bound = (table.sum_error + table.score_error + 2 * table.entry_error) * size
     assert (np.abs(pull - K.T @ (s * (K @ C))) <= 2.0 * bound).all()
     assert_allclose(sums[0], np.abs(K @ C).sum(axis=0))
-    mapped = LandmarkTable(kernel, Z, InMemory(Block(0, X)).map(lambda block: block))
+    mapped = LandmarkTable(kernel, Z, ArrayBlocks(Block(0, X)).map(lambda block: block))
     assert_allclose(mapped.sweep(C, rule)[0], pull, atol=1e-12 * size.max())
     assert_allclose(table.diagonal(), kernel.diagonal(X))
 
@@ -44,7 +44,7 @@ def test_a_pass_is_the_plain_products(kernel):
 def test_gram_matrices_of_some_rows():
     X, Z, _, rng = plain()
     kernel, some, s = Gaussian(0.3), np.sort(rng.choice(3000, 2500)), rng.random(2500)
-    table = LandmarkTable(kernel, Z, InMemory(Block(0, X)))
+    table = LandmarkTable(kernel, Z, ArrayBlocks(Block(0, X)))
     K = kernel.tile(X[some], Z)
     G = table.gram(some, s)
     assert np.array_equal(G, G.T)
@@ -71,7 +71,7 @@ def test_a_sample_preconditions_many_rows(weighted):
     s = rng.integers(0, 4, n) * 1.0 if weighted else np.ones(n)
     kernel, y = Gaussian(0.3), rng.standard_normal((n, 2))
     L = np.linalg.cholesky(kernel.tile(Z, Z))
-    table = LandmarkTable(kernel, Z, InMemory(Block(0, X)))
+    table = LandmarkTable(kernel, Z, ArrayBlocks(Block(0, X)))
     alpha, random = np.array([1e-3, 1.0]), np.random.default_rng(0)
     parts = table, np.linalg.inv(L).T, np.ones(m), y, s, alpha
     found = LandmarkRidge(*parts, random, 20 * m).solve(1e-8)

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from fenchel.data import Block, ClassMoments, Moments, as_blocks, threads
-from fenchel.data.moments import SharedMoments
+from fenchel.data.moments.class_moments import SharedMoments
 from fenchel.testing import check_statistic
 
 

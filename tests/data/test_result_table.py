@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from fenchel.data.result_table import Tabular, frame_like, frame_of, html_table
+from fenchel.data.display.result_table import Tabular, frame_like, frame_of, html_table
 
 EVIL = "<script>alert('1')</script>&\""
 

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 from fenchel.data.blocks import Block, threads
-from fenchel.data.in_memory import InMemory
-from fenchel.data.table import as_blocks
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.intake import as_blocks
 
 TEXTS = ["ACGT", "", "é∂\0", "ACGT", "\ud800", "GG"]
 PLAIN = [text.replace("\0", "").replace("\ud800", "x") for text in TEXTS]  # what columns hold
@@ -108,7 +108,7 @@ def test_targets_and_weights_keep_their_types():
     assert single.y.dtype == np.float64 and single.weight.tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match="X has 2 rows and y has 3"):
         as_blocks(["a", "b"], np.zeros(3), strings=True)
-    given = InMemory(codes)
+    given = ArrayBlocks(codes)
     assert as_blocks(given) is given
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from fenchel.geometry.kernel import (
+from fenchel.geometry.kernel.centring import Centred
+from fenchel.geometry.kernel.vector_kernels import (
     Cosine,
     Gaussian,
     Laplacian,
@@ -15,7 +16,6 @@ from fenchel.geometry.kernel import (
     Sigmoid,
     Sum,
 )
-from fenchel.geometry.kernel_centring import Centred
 from fenchel.geometry.strings.edit_distance import EditDistance
 from fenchel.geometry.strings.mismatch import Mismatch
 from fenchel.geometry.strings.spectrum import Spectrum

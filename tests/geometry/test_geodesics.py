@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_graph as naive
+import oracles.graph as naive
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_graph as naive
+import oracles.graph as naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_geometry import nearest
+from oracles.geometry import nearest
 
 from fenchel import threads
 from fenchel.geometry.lloyd.hamerly import BoundedRows

@@ -6,11 +6,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from fenchel.data.blocks import Block  # noqa: E402
-from fenchel.data.in_memory import InMemory  # noqa: E402
+from fenchel.data.in_memory import ArrayBlocks  # noqa: E402
 from fenchel.geometry.lloyd.on_device import DeviceRows, half_product  # noqa: E402
 from fenchel.geometry.tiles import Nearest, PairFold  # noqa: E402
-from fenchel.models.cluster.lloyd import Lloyd, best_walk  # noqa: E402
-from fenchel.models.cluster.rows import HeldRows, RowsOnDevice  # noqa: E402
+from fenchel.models.cluster.lloyd import Lloyd, best_run  # noqa: E402
+from fenchel.models.cluster.rows import RowsInMemory, RowsOnDevice  # noqa: E402
 
 pytestmark = pytest.mark.torch
 N, D, K = 1500, 12, 20
@@ -87,10 +87,12 @@ def test_centres_far_from_the_rows_are_right_too():
 def test_lloyd_ends_where_it_ends_on_the_host(weighted):
     X = rows_of("groups").astype(np.float32)
     s = np.random.default_rng(5).integers(0, 4, N).astype(np.float64) if weighted else None
-    held = InMemory(Block(0, X, None, s), None)
+    held = ArrayBlocks(Block(0, X, None, s), None)
     tensors = Block(0, torch.from_numpy(X), None, None if s is None else torch.from_numpy(s))
-    on_device = RowsOnDevice(InMemory(tensors, None))
-    walks = [best_walk(rows, [X[:K].copy()], Lloyd(), 50) for rows in (HeldRows(held), on_device)]
+    on_device = RowsOnDevice(ArrayBlocks(tensors, None))
+    walks = [
+        best_run(rows, [X[:K].copy()], Lloyd(), 50) for rows in (RowsInMemory(held), on_device)
+    ]
     assert np.array_equal(walks[0].labels, walks[1].labels)
     assert np.allclose(walks[0].solution.point, walks[1].solution.point, rtol=1e-6)
     assert walks[1].value == pytest.approx(walks[0].value, rel=1e-9)

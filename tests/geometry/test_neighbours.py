@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_geometry as naive
+import oracles.geometry as naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

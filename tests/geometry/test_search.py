@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_geometry as naive
-import oracles_neighbours as oracle
+import oracles.geometry as naive
+import oracles.neighbours as oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from fenchel.data.blocks import threads
-from fenchel.geometry.kernel import Gaussian, Linear
+from fenchel.geometry.kernel.vector_kernels import Gaussian, Linear
 from fenchel.geometry.search.all_pairs import AllPairs, smallest
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, NAMED, KernelMetric, is_euclidean, metric_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-import oracles_geometry as naive
+import oracles.geometry as naive
 import pytest
 from geometry.cases import FOLDS
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fenchel.data.blocks import threads
-from fenchel.data.table import as_blocks
+from fenchel.data.intake import as_blocks
 from fenchel.geometry import tiles as module
 from fenchel.geometry.distance import (
     LANES,
@@ -22,7 +22,7 @@ from fenchel.geometry.distance import (
     bound_factor,
     squared_distances,
 )
-from fenchel.geometry.kernel import Gaussian
+from fenchel.geometry.kernel.vector_kernels import Gaussian
 from fenchel.geometry.tiles import (
     Count,
     LogSumExp,
@@ -59,7 +59,7 @@ def test_every_fold_is_a_case():
     defined = {
         value
         for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, module.Fold)
+        if inspect.isclass(value) and issubclass(value, module.TileFold)
     }
     assert found == {kind for kind in defined if not inspect.isabstract(kind)}
 

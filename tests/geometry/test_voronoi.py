@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_voronoi import image_moments, moments, voronoi
+from oracles.voronoi import image_moments, moments, voronoi
 from scipy.spatial import Voronoi
 
 from fenchel import threads, voronoi_cells

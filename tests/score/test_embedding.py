@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_spectral as naive
+import oracles.spectral as naive
 import pytest
 import sklearn.manifold
 from hypothesis import given, settings

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fenchel import Estimate
-from fenchel.data.rounding import DOWN, UP, fixed, interval_texts, percent, rounded
-from fenchel.score.risk import ErrorRate, RiskCertificate
-from fenchel.show.words import estimated
+from fenchel.data.display.rounding import DOWN, UP, fixed, interval_texts, percent, rounded
+from fenchel.score.decision.risk import ErrorRate, RiskCertificate
+from fenchel.show.formatting import estimated
 
 SHARES = st.floats(0.0, 1.0)
 NUMBERS = st.floats(-1e12, 1e12).filter(lambda x: x == 0.0 or abs(x) > 1e-12)

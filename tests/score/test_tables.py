@@ -29,7 +29,7 @@ from fenchel import (
     threshold_table,
     validation_curve,
 )
-from fenchel.data.result_table import Tabular
+from fenchel.data.display.result_table import Tabular
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = scale(X[:, :5])

@@ -11,8 +11,8 @@ from fenchel import (
     Curve,
     Estimate,
 )
-from fenchel.score.band import roc_band
-from fenchel.score.folds.score_curves import LearningCurve, ValidationCurve
+from fenchel.score.area.roc_band import roc_band
+from fenchel.score.selection.curve_values import LearningCurve, ValidationCurve
 
 # Quotes, brackets, dots, signs of templates and of HTML; `zqx` is in no word of ours.
 EVIL = "zqx\"'\\].[a.b]${x}<script>alert(1)</script>{{}}"

@@ -10,7 +10,7 @@ from show.inputs import CORRELATION
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import population_stability, show
-from fenchel.show.heatmap import clustered_order
+from fenchel.show.columns.heatmap import clustered_order
 
 rng = np.random.default_rng(4)
 

@@ -11,9 +11,9 @@ from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import Estimate, LogisticRegression, cross_validate, learning_curve, show
 from fenchel import validation_curve as validated
-from fenchel.score.folds.metric import Metric, metric_named
+from fenchel.score.validation.metric import ScoredMetric, metric_named
 
-LOSS = Metric("log loss", -1)
+LOSS = ScoredMetric("log loss", -1)
 TURNED = replace(VALIDATION, train_scores=-TRAIN, test_scores=-TEST, metric=LOSS)
 LEARNT = replace(LEARNING, train_scores=-TRAIN, test_scores=-TEST, metric=LOSS)
 

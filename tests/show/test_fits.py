@@ -10,7 +10,7 @@ from show.inputs import HISTORY, PATH, STRENGTHS, WALK, H
 from show.reading import column, notes, picture, table, tables, texts, title
 
 from fenchel import Certificate, Exponential, LogisticRegression, convergence_profile, show
-from fenchel.show.margins import LOSSES
+from fenchel.show.fit.losses import LOSSES
 
 
 def test_distances_of_a_history():

@@ -8,7 +8,7 @@ from show.reading import column, notes, picture, table, tables, texts, title
 from sklearn.datasets import load_iris
 
 from fenchel import BisectingKMeans, KMeans, choose_k, quantize_density, show, voronoi_cells
-from fenchel.show.groups.polygons import sides_once
+from fenchel.show.structure.polygons import sides_once
 
 SQUARE = (0.0, 1.0, 0.0, 1.0)
 rng = np.random.default_rng(8)

@@ -8,7 +8,7 @@ from show.reading import column, notes, parts, picture, table, tables, texts, ti
 from sklearn.datasets import make_moons
 
 from fenchel import SVC, KernelRidge, NadarayaWatson, kernels, show
-from fenchel.show.words import percent
+from fenchel.show.formatting import percent
 
 rng = np.random.default_rng(6)
 X, y = make_moons(200, noise=0.25, random_state=0)

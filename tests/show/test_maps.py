@@ -11,7 +11,7 @@ from vl_convert import vegalite_to_vega
 
 from fenchel import PCA, kneighbors_graph, show
 from fenchel.show.maps.placing import LINE, placed
-from fenchel.show.maps.rotation import Box, projected, sliders
+from fenchel.show.maps.rotation import RotationBox, projected, sliders
 
 rng = np.random.default_rng(4)
 
@@ -187,7 +187,7 @@ def projection(box, steps, turn, tilt):
 @pytest.mark.parametrize(("turn", "tilt"), [(0.0, 0.0), (30.0, 20.0), (200.0, -75.0)])
 def test_the_box_turns_as_a_rigid_body(turn, tilt):
     Z = rng.normal(size=(40, 3)) * [3.0, 1.0, 2.0]
-    box = Box.around(Z, False)
+    box = RotationBox.around(Z, False)
     seen = projection(box, box.steps(Z), turn, tilt)
     middle = 0.5 * (Z.min(axis=0) + Z.max(axis=0))
     around = Rotation.from_euler("z", turn, degrees=True)

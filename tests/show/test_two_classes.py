@@ -11,9 +11,9 @@ from show.inputs import CURVE, MANY, PROBA, SCORE, Y
 from show.reading import column, notes, parsed, picture, table, tables, texts, title
 
 from fenchel import Curve, Estimate, cost_threshold, curve_auc, show
-from fenchel.score.average import curve_average_precision
-from fenchel.score.band import roc_band
-from fenchel.score.confusion import Confusion
+from fenchel.score.area.average_precision import curve_average_precision
+from fenchel.score.area.roc_band import roc_band
+from fenchel.score.metrics.confusion import Confusion
 
 PIXEL = 1.0 / 380.0
 

@@ -7,27 +7,27 @@ from convex.cases import LOSSES, PENALTIES
 from scipy import sparse
 
 from fenchel import MatrixDesign, Problem, as_blocks
-from fenchel.convex.distance import Distance
-from fenchel.convex.multiclass import Joint
-from fenchel.data.kernel_design import GramDesign
-from fenchel.solve.augmented import AugmentedLagrangian
-from fenchel.solve.cone import Cone
-from fenchel.solve.conjugate import NewtonCG
-from fenchel.solve.coordinate import CoordinateDescent
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.loss.multiclass import Joint
+from fenchel.data.design.kernel import GramDesign
 from fenchel.solve.decomposition.block_smo import BlockSMO
 from fenchel.solve.gram.kernel_newton import KernelNewton
-from fenchel.solve.multiclass_hinge import MulticlassLagrangian
-from fenchel.solve.newton import Newton
-from fenchel.solve.pairwise import PairNewton
+from fenchel.solve.piecewise.augmented_lagrangian import AugmentedLagrangian
+from fenchel.solve.piecewise.multiclass_hinge import MulticlassLagrangian
+from fenchel.solve.ranking.newton import RankingNewton
+from fenchel.solve.smooth.newton import Newton
+from fenchel.solve.smooth.newton_cg import NewtonCG
+from fenchel.solve.sparse.coordinate_descent import CoordinateDescent
+from fenchel.solve.sparse.nonnegative import NonNegativeDescent
 
 SOLVERS = [
     Newton(),
     NewtonCG(),
     CoordinateDescent(),
-    Cone(),
+    NonNegativeDescent(),
     AugmentedLagrangian(),
     MulticlassLagrangian(),
-    PairNewton(),
+    RankingNewton(),
     BlockSMO(goal=1e-7),
     KernelNewton(),
 ]

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from fenchel.data.blocks import Block, Blocks, tree_sum
-from fenchel.data.table import as_blocks
-from fenchel.solve.least_squares import least_squares
+from fenchel.data.intake import as_blocks
+from fenchel.solve.least_squares.solve import least_squares
 
 
 class Pieces(Blocks):

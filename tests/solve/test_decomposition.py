@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_svm import exact_dual
+from oracles.svm import exact_dual
 
 from fenchel import (
     L2,
@@ -23,12 +23,12 @@ from fenchel import (
     minimise,
     threads,
 )
-from fenchel.geometry.kernel import Gaussian, Linear
-from fenchel.geometry.single_rows import single_rows
+from fenchel.geometry.kernel.single_rows import single_rows
+from fenchel.geometry.kernel.vector_kernels import Gaussian, Linear
 from fenchel.solve.decomposition.block_smo import BlockSMO
 from fenchel.solve.decomposition.dual_box import DualBox
 from fenchel.solve.decomposition.row_cache import RowCache
-from fenchel.solve.kernel_span import KernelSpan
+from fenchel.solve.gram.kernel_span import KernelSpan
 from fenchel.solve.select import select
 
 LOSSES = [

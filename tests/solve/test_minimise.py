@@ -25,7 +25,7 @@ from fenchel import (
     convergence_profile,
     minimise,
 )
-from fenchel.convex.distance import Distance
+from fenchel.convex.loss.distance import Distance
 
 SMOOTH = [loss for loss in LOSSES if np.isfinite(loss.smoothness)]
 SOLVERS = [Newton(), Newton(sample=False), NewtonCG(), GradientDescent("line")]

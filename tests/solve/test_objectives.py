@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from fenchel import Certificate, NotCertified, certify_clusters, minimise
 from fenchel.convex.objective import Objective
 from fenchel.solve.needs import ObjectiveNeed
-from fenchel.solve.newton import Newton
+from fenchel.solve.smooth.newton import Newton
 from fenchel.solve.solver import Solver, State
 
 # ----------------------------------------------------------------------- Lloyd's algorithm

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_cluster import line_optimum
-from oracles_geometry import squared_distances
+from oracles.cluster import line_optimum
+from oracles.geometry import squared_distances
 from sklearn.datasets import load_iris
 
 from fenchel.convex.partition.closed_form import start_of
 from fenchel.convex.partition.relaxation import PartitionRelaxation
 from fenchel.solve.minimise import minimise
-from fenchel.solve.newton import Newton
 from fenchel.solve.semidefinite.alternating_directions import AlternatingDirections
 from fenchel.solve.semidefinite.spectrahedron import capped_simplex, projected
+from fenchel.solve.smooth.newton import Newton
 
 
 def naive_capped_simplex(values, total):

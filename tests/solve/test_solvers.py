@@ -23,14 +23,14 @@ from fenchel import (
     as_blocks,
     minimise,
 )
-from fenchel.convex.distance import Distance
-from fenchel.convex.multiclass import MulticlassHinge
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.loss.multiclass import MulticlassHinge
 from fenchel.convex.penalty import NonNegative
-from fenchel.convex.ranking import Ranking
-from fenchel.data.pairs.tree import Pairs
-from fenchel.solve.cone import Cone
-from fenchel.solve.multiclass_hinge import MulticlassLagrangian
+from fenchel.convex.ranking.objective import Ranking
+from fenchel.data.pairs.target_tree import TargetPairs
+from fenchel.solve.piecewise.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.select import refusal, select
+from fenchel.solve.sparse.nonnegative import NonNegativeDescent
 from fenchel.testing import check_solver
 
 
@@ -115,15 +115,16 @@ def test_refusals_say_what_would_work() -> None:
             "takes it",
         ),
         (
-            Cone(),
+            NonNegativeDescent(),
             problem_of(Multinomial(3), NonNegative(), rows),
-            "Cone needs a loss of one score a row, not Multinomial(n_classes=3): use a little L1 "
+            "NonNegativeDescent needs a loss of one score a row, "
+            "not Multinomial(n_classes=3): use a little L1 "
             "with positive=True, or a loss that sets each class against the rest",
         ),
         (
             Newton(),
             ranking(),
-            "Newton needs a sum of losses over rows, not Ranking; PairNewton takes it",
+            "Newton needs a sum of losses over rows, not Ranking; RankingNewton takes it",
         ),
     ):
         assert refusal(solver, problem) == sentence
@@ -162,5 +163,5 @@ def test_ours_takes_the_place_of_a_broken_solver() -> None:
 
 def ranking() -> Ranking:
     X, y = table(Square())
-    pairs = Pairs.of(y, None, None)
+    pairs = TargetPairs.of(y, None, None)
     return Ranking(Logistic(), L2(0.1), MatrixDesign(as_blocks(X)), pairs)

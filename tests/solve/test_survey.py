@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fenchel.data.blocks import Block
-from fenchel.data.table import as_blocks
-from fenchel.solve.survey import JointMoments, survey
+from fenchel.data.intake import as_blocks
+from fenchel.solve.least_squares.moments import JointMoments, regression_moments
 from fenchel.testing import check_statistic
 
 
@@ -30,12 +30,12 @@ def test_the_compiled_moments_are_the_definition(order, dtype, targets):
 def test_an_offset_costs_no_digits():
     X, y, s = joint(20_000, 9, 1, offset=1e8)
     blocks = as_blocks(X, y[:, 0], s)
-    _, found = survey(blocks, scatter=True)
+    _, found = regression_moments(blocks, scatter=True)
     mean = (s @ X) / s.sum()
     assert found.flat and np.allclose(found.square[:9], s @ (X - mean) ** 2, rtol=1e-6)
 
 
 def test_squares_beyond_float64_scale_the_target():
     X, y, _ = joint(20_000, 9, 1)
-    _, found = survey(as_blocks(X, 1e200 * y[:, 0]), scatter=True)
+    _, found = regression_moments(as_blocks(X, 1e200 * y[:, 0]), scatter=True)
     assert found.exponent > 600 and np.isfinite(found.scatter).all()

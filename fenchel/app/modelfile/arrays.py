@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.fault import ModelFileError
+from fenchel.app.errors import ModelFileError
 from fenchel.app.modelfile.manifest import fields
 
 NUMBERS = (
@@ -26,7 +26,7 @@ LAST_CHARACTER = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArrayLayout:
     """Type, shape and order of an array, and the digest of its bytes."""
 
     dtype: str
@@ -45,7 +45,7 @@ class Layout:
         return {"dtype": self.dtype, "shape": shape, **order, "sha256": self.sha256}
 
 
-def layout_from(found: Any, where: str) -> Layout:
+def layout_from(found: Any, where: str) -> ArrayLayout:
     """A layout as the manifest has it, checked before anything is allocated."""
     found = fields(found, where, ("dtype", "shape", "sha256"), ("order",))
     dtype = dtype_from(found["dtype"], where)
@@ -60,7 +60,7 @@ def layout_from(found: Any, where: str) -> Layout:
         raise ModelFileError(f"{where} has an order that is not known")
     if type(sha256) is not str or not _SHA256.match(sha256):
         raise ModelFileError(f"{where} has no SHA-256 of 64 hexadecimal digits")
-    return Layout(found["dtype"], tuple(shape), order == "F", sha256)
+    return ArrayLayout(found["dtype"], tuple(shape), order == "F", sha256)
 
 
 def dtype_from(name: Any, where: str) -> np.dtype[Any]:
@@ -77,7 +77,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str | None:
     return name if name in NUMBERS or _TEXT.match(name) else None
 
 
-def raw(array: NDArray[Any]) -> tuple[Layout, NDArray[np.uint8]]:
+def raw(array: NDArray[Any]) -> tuple[ArrayLayout, NDArray[np.uint8]]:
     """The layout of an array and its bytes, a view of them where they lie in order already."""
     name = dtype_name(array.dtype)
     if name is None:
@@ -86,10 +86,10 @@ def raw(array: NDArray[Any]) -> tuple[Layout, NDArray[np.uint8]]:
     ordered = np.ascontiguousarray(array.T if columns_first else array, dtype=np.dtype(name))
     data = ordered.reshape(-1).view(np.uint8)
     sha256 = hashlib.sha256(data.data).hexdigest()
-    return Layout(name, array.shape, columns_first, sha256), data
+    return ArrayLayout(name, array.shape, columns_first, sha256), data
 
 
-def empty(layout: Layout) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+def empty(layout: ArrayLayout) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """An array of this layout, and its bytes to be filled."""
     order: Any = "F" if layout.columns_first else "C"
     try:

@@ -22,9 +22,9 @@ from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 
-from fenchel.app.fault import ModelFileError
+from fenchel.app.errors import ModelFileError
 from fenchel.app.modelfile import manifest as manifests
-from fenchel.app.modelfile.arrays import Layout, empty, finish, layout_from
+from fenchel.app.modelfile.arrays import ArrayLayout, empty, finish, layout_from
 
 MANIFEST = "manifest.json"
 MOST_ENTRIES = 10_000
@@ -44,7 +44,7 @@ _COMMENT_LENGTH = len("fenchel model file, manifest sha256 ") + 64
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoredFile:
     """One stored file: its name, bytes and CRC-32."""
 
     name: str
@@ -81,8 +81,8 @@ class Entry:
         return head + name + extra
 
 
-def array_entry(number: int, size: int, crc: int) -> Entry:
-    return Entry(f"arrays/{number}.bin", size, crc)
+def array_entry(number: int, size: int, crc: int) -> StoredFile:
+    return StoredFile(f"arrays/{number}.bin", size, crc)
 
 
 def comment(manifest: bytes) -> bytes:
@@ -90,7 +90,7 @@ def comment(manifest: bytes) -> bytes:
     return f"fenchel model file, manifest sha256 {digest}".encode("ascii")
 
 
-def tail(entries: Sequence[Entry], remark: bytes) -> bytes:
+def tail(entries: Sequence[StoredFile], remark: bytes) -> bytes:
     """The central directory and the end."""
     listed, offset = [], 0
     for entry in entries:
@@ -108,7 +108,7 @@ def tail(entries: Sequence[Entry], remark: bytes) -> bytes:
 
 def write(file: BinaryIO, manifest: bytes, arrays: Sequence[NDArray[Any]]) -> None:
     """The container with these bytes, written in one pass."""
-    entries = [Entry(MANIFEST, len(manifest), zlib.crc32(manifest))]
+    entries = [StoredFile(MANIFEST, len(manifest), zlib.crc32(manifest))]
     entries += [array_entry(k, a.nbytes, zlib.crc32(a.data)) for k, a in enumerate(arrays)]
     if len(entries) > MOST_ENTRIES:
         raise ModelFileError(
@@ -128,7 +128,7 @@ class Container:
 
     manifest: dict[str, Any]
     sha256: str
-    layouts: tuple[Layout, ...]
+    layouts: tuple[ArrayLayout, ...]
     arrays: tuple[NDArray[Any], ...]
 
 
@@ -197,12 +197,12 @@ def _remark(file: BinaryIO, size: int) -> bytes:
     return remark
 
 
-def _manifest(file: BinaryIO, size: int) -> tuple[bytes, Entry]:
+def _manifest(file: BinaryIO, size: int) -> tuple[bytes, StoredFile]:
     """The bytes of the first entry, which is the manifest."""
-    shape = Entry(MANIFEST, 0, 0).header()
+    shape = StoredFile(MANIFEST, 0, 0).header()
     head = _take(file, len(shape))
     _, *_, crc, stored, _, _, _ = _LOCAL.unpack(head[: _LOCAL.size])
-    entry = Entry(MANIFEST, stored, crc)
+    entry = StoredFile(MANIFEST, stored, crc)
     if head != entry.header():
         raise ModelFileError(
             f"its first entry is not {MANIFEST} as fenchel.save stores it: files that another "
@@ -218,7 +218,7 @@ def _manifest(file: BinaryIO, size: int) -> tuple[bytes, Entry]:
     return data, entry
 
 
-def _layouts(found: Any) -> tuple[Layout, ...]:
+def _layouts(found: Any) -> tuple[ArrayLayout, ...]:
     if type(found) is not list:
         raise ModelFileError("manifest.json has no list of arrays")
     if len(found) >= MOST_ENTRIES:
@@ -226,7 +226,7 @@ def _layouts(found: Any) -> tuple[Layout, ...]:
     return tuple(layout_from(one, f"arrays/{k}.bin") for k, one in enumerate(found))
 
 
-def _length(entry: Entry, layouts: tuple[Layout, ...], remark: bytes) -> int:
+def _length(entry: StoredFile, layouts: tuple[ArrayLayout, ...], remark: bytes) -> int:
     """The bytes of the whole file: known before any array is allocated."""
     sizes = enumerate(layout.size for layout in layouts)
     entries = [entry, *(array_entry(k, size, 0) for k, size in sizes)]

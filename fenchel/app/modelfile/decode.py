@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.fault import ModelFileError
+from fenchel.app.errors import ModelFileError
 from fenchel.app.modelfile.arrays import DIMENSIONS, NUMBERS, dtype_from
-from fenchel.app.modelfile.check import Sizes, described, is_label
-from fenchel.app.modelfile.classes import KINDS, VALUES, class_of
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
 from fenchel.app.modelfile.manifest import FORMATS, fields
+from fenchel.app.modelfile.validators import NamedLengths, described, is_label
+from fenchel.app.modelfile.values import KINDS, VALUES, class_of
 
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _PLAIN = {"b": bool, "i": int, "u": int, "f": float}
@@ -113,7 +113,7 @@ class Decoder:
         missing = [key for key in kind.needed_by(model) if key not in held]
         if missing:
             raise ModelFileError(f"{name} lacks its attribute {missing[0]}")
-        sizes, values = Sizes(), {}
+        sizes, values = NamedLengths(), {}
         for key, check in kind.attributes.items():
             if key not in held:
                 continue
@@ -260,7 +260,7 @@ class Decoder:
         name = held["class"]
         if type(name) is not str or name not in VALUES:
             raise ModelFileError(f"{where} holds a {str(name)[:60]!r}, which is not known")
-        entry, sizes = VALUES[name], Sizes()
+        entry, sizes = VALUES[name], NamedLengths()
         asked = tuple(key for key in entry.fields if key not in entry.added)
         given = fields(held["fields"], f"{where} ({name})", asked, tuple(entry.added))
         values = {key: self.value(one, f"{where} ({name})") for key, one in given.items()}

@@ -26,25 +26,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.fault import ModelFileError
-from fenchel.app.modelfile.arrays import Layout, dtype_name, raw
-from fenchel.app.modelfile.check import described, is_label
-from fenchel.app.modelfile.classes import KINDS, VALUES, class_of
+from fenchel.app.errors import ModelFileError
+from fenchel.app.modelfile.arrays import ArrayLayout, dtype_name, raw
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
-from fenchel.app.modelfile.manifest import FORMATS, is_held
+from fenchel.app.modelfile.manifest import FORMATS, fits_64_bits
+from fenchel.app.modelfile.validators import described, is_label
+from fenchel.app.modelfile.values import KINDS, VALUES, class_of
 
 LONG = 64  # a longer sequence of equal numbers is an array
 
 
-class NotHeld(Exception):
+class NotStorable(Exception):
     """A value that no model file holds; says what it is."""
 
 
-class Encoder:
+class ValueEncoder:
     """Collects the arrays of a model while it is put into JSON values."""
 
     def __init__(self) -> None:
-        self.layouts: list[Layout] = []
+        self.layouts: list[ArrayLayout] = []
         self.data: list[NDArray[np.uint8]] = []
         self.arrays: list[NDArray[Any]] = []
         self.notes: list[str] = []
@@ -92,7 +92,7 @@ class Encoder:
             return {"estimator": self.estimator(value)}
         if _is_frozen(value):
             return {"frozen": self.value(value.estimator)}
-        raise NotHeld(_shown(value))
+        raise NotStorable(_shown(value))
 
     def estimator(self, model: Any) -> dict[str, Any]:
         """One of our estimators: what it was made with, and what its fit found."""
@@ -109,7 +109,7 @@ class Encoder:
             before = len(self.arrays)
             try:
                 parameters[key] = self.value(given[key])
-            except NotHeld as what:
+            except NotStorable as what:
                 if key not in ONLY_FOR_FITTING:
                     raise ModelFileError(
                         f"the parameter {key} of {name} is {what}, which model files do not hold"
@@ -147,7 +147,7 @@ class Encoder:
             same = [p for p, v in given.items() if v is value and _is_estimator(v)]
             try:
                 held[key] = {"parameter": same[0]} if same else self.value(value)
-            except NotHeld as what:
+            except NotStorable as what:
                 raise ModelFileError(
                     f"the attribute {key} of {name} is {what}, which model files do not hold"
                 ) from None
@@ -179,15 +179,15 @@ class Encoder:
 
     def _key(self, key: Any) -> Any:
         if not is_label(key):
-            raise NotHeld(f"a dict with the key {_shown(key)}")
+            raise NotStorable(f"a dict with the key {_shown(key)}")
         return self.value(key)
 
     def _array_like(self, value: NDArray[Any]) -> Any:
         if isinstance(value, np.ma.MaskedArray):
-            raise NotHeld("a masked array")
+            raise NotStorable("a masked array")
         if value.dtype.kind != "O":
             if dtype_name(value.dtype) is None:
-                raise NotHeld(f"an array of {value.dtype}")
+                raise NotStorable(f"an array of {value.dtype}")
             return self.array(np.asarray(value))
         items = value.ravel().tolist()
         shape = list(value.shape)
@@ -202,21 +202,21 @@ class Encoder:
             held = self.array(np.frombuffer(b"".join(items), np.uint8)), self.array(lengths)
             return {"bytestrings": [shape, *held]}
         if not all(map(is_label, items)):
-            raise NotHeld("an array of objects that are neither texts nor numbers")
+            raise NotStorable("an array of objects that are neither texts nor numbers")
         return {"objects": [shape, [self.value(one) for one in items]]}
 
     def _random(self, value: np.random.RandomState) -> dict[str, Any]:
         state = value.get_state(legacy=False)
         if state["bit_generator"] != "MT19937":
-            raise NotHeld(f"a RandomState of {state['bit_generator']}")
+            raise NotStorable(f"a RandomState of {state['bit_generator']}")
         key, position = state["state"]["key"], int(state["state"]["pos"])
         rest = position, int(state["has_gauss"]), float(state["gauss"])
         return {"random": [self.array(key), *rest]}
 
 
 def _whole(value: int) -> int:
-    if not is_held(value):
-        raise NotHeld("a whole number beyond 64 bits")
+    if not fits_64_bits(value):
+        raise NotStorable("a whole number beyond 64 bits")
     return value
 
 
@@ -233,7 +233,7 @@ def _scalar(value: np.generic) -> dict[str, Any]:
 def _name(dtype: np.dtype[Any]) -> str:
     name = dtype_name(dtype)
     if name is None or name.startswith("<U"):
-        raise NotHeld(f"of the type {dtype}")
+        raise NotStorable(f"of the type {dtype}")
     return name
 
 

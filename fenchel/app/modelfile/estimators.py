@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from fenchel.app.modelfile.check import Check, Sizes, count, number, of_class
 from fenchel.app.modelfile.schema import CLASSES, Kind
 from fenchel.app.modelfile.schemas import (
     cluster,
@@ -22,6 +21,7 @@ from fenchel.app.modelfile.schemas import (
     spectral,
     svm,
 )
+from fenchel.app.modelfile.validators import Check, NamedLengths, count, number, of_class
 
 # Parameters that direct a fit and nothing after it: what a file cannot hold of them is left out.
 ONLY_FOR_FITTING = (
@@ -30,7 +30,7 @@ ONLY_FOR_FITTING = (
 )
 
 
-def _fitted_base(value: Any, sizes: Sizes) -> bool:
+def _fitted_base(value: Any, sizes: NamedLengths) -> bool:
     """A classifier of the list with two classes, or such a one frozen."""
     inner = vars(value).get("estimator") if type(value).__name__ == "FrozenEstimator" else value
     if type(inner).__name__ not in ESTIMATORS:
@@ -51,7 +51,7 @@ ESTIMATORS: dict[str, Kind] = {
     **kernel.ESTIMATORS,
     **svm.ESTIMATORS,
     "NeymanPearsonClassifier": Kind(
-        "fenchel.score.neyman_pearson",
+        "fenchel.score",
         {
             **CLASSES,
             "base_": Check("a fitted classifier of two classes", _fitted_base),

@@ -8,7 +8,7 @@ import re
 from itertools import accumulate
 from typing import Any
 
-from fenchel.app.fault import ModelFileError
+from fenchel.app.errors import ModelFileError
 
 # 2 added arrays of bytes strings. A file has the least format that holds it, so that versions which
 # do not know the newest one read what they can.
@@ -87,7 +87,7 @@ def _finite(digits: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > DIGITS or not is_held(int(digits)):
+    if len(digits) > DIGITS or not fits_64_bits(int(digits)):
         raise ModelFileError("manifest.json holds a whole number beyond 64 bits")
     return int(digits)
 
@@ -113,7 +113,7 @@ def fields(
     return found
 
 
-def is_held(whole: int) -> bool:
+def fits_64_bits(whole: int) -> bool:
     """Whether a whole number has at most 64 bits."""
     return -(2**63) <= whole < 2**64
 
@@ -123,7 +123,7 @@ def check_plain(value: Any, where: str) -> None:
     kind = type(value)
     if value is None or kind in (bool, str):
         return
-    if kind is int and is_held(value):
+    if kind is int and fits_64_bits(value):
         return
     if kind is float and math.isfinite(value):
         return

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fenchel.app.fault import BadData, BadUsage, ModelFileError
+from fenchel.app.errors import BadData, BadUsage, ModelFileError
 from fenchel.app.modelfile import container
 from fenchel.app.modelfile.container import Container
 from fenchel.app.modelfile.decode import Decoder
 from fenchel.app.modelfile.manifest import fields, named
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.data.result_table import frame_like
+from fenchel.data.display.result_table import frame_like
 
 if TYPE_CHECKING:
-    from fenchel.app.answers import Answers
+    from fenchel.app.predictions import Answers
 
 T = TypeVar("T")
 SHOWN = 6  # classes that a model file tells of itself
@@ -51,7 +51,7 @@ class ModelFile:
             Of the kind that was given: pandas with the same index, pyarrow, else polars. Classes
             come by their names, each with a column of its probability (or score).
         """
-        from fenchel.app.answers import prediction_frame
+        from fenchel.app.predictions import prediction_frame
 
         answers, task = self._answers(table)
         return frame_like(prediction_frame(task, self.model, answers), table)
@@ -96,9 +96,9 @@ class ModelFile:
     def _answers(self, table: Any) -> tuple[Answers, Any]:
         """What the model says of the rows of a table, and the task."""
 
-        from fenchel.app.answers import answers_of
-        from fenchel.app.table.frames import polars_frame
-        from fenchel.app.table.plan import Surprises
+        from fenchel.app.predictions import answers_of
+        from fenchel.app.table.encoding.column_plan import Surprises
+        from fenchel.app.table.files.frames import polars_frame
 
         if self.encoder is None or self.task is None:
             raise ModelFileError("the file holds no encoder of a table: use its model on arrays")
@@ -205,7 +205,7 @@ def _model(held: Container, parts: bool) -> ModelFile:
 
 
 def _encoder(state: Any, arrays: dict[str, Any], model: Any) -> Any:
-    from fenchel.app.table.encode import Encoder
+    from fenchel.app.table.encoding.encoder import Encoder
 
     try:
         encoder = Encoder.from_state(state, arrays)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.validators import (
     STRINGS,
     Check,
-    Sizes,
+    NamedLengths,
     any_array,
     array_of,
     flag,
@@ -23,7 +23,7 @@ from fenchel.app.modelfile.check import (
     texts,
     tuple_of,
 )
-from fenchel.app.modelfile.classes import KERNELS
+from fenchel.app.modelfile.values import KERNELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Kind:
         return self.with_kernel if expands else self.needed
 
 
-def _labels(value: Any, sizes: Sizes) -> bool:
+def _labels(value: Any, sizes: NamedLengths) -> bool:
     """Distinct classes: K of them, and planes, one for two classes and K for more."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:
         return False
@@ -54,7 +54,7 @@ def _labels(value: Any, sizes: Sizes) -> bool:
     return distinct and sizes.agree("K", K) and sizes.agree("planes", 1 if K == 2 else K)
 
 
-def _kernel(value: Any, sizes: Sizes) -> bool:
+def _kernel(value: Any, sizes: NamedLengths) -> bool:
     """A kernel of this library, whose rows are of the kind that the model's are."""
     known = type(value).__name__ in (*KERNELS, "Sum", "Product", "Scaled", "GivenColumns")
     return known and sizes.agree(STRINGS, int(value.of_strings))

@@ -9,12 +9,12 @@ import warnings
 from importlib.metadata import version
 from typing import Any
 
-from fenchel.app.fault import ModelFileError
+from fenchel.app.atomic_file import atomic_file
+from fenchel.app.errors import ModelFileError
 from fenchel.app.modelfile import container
 from fenchel.app.modelfile.decode import Decoder
-from fenchel.app.modelfile.encode import Encoder
+from fenchel.app.modelfile.encode import ValueEncoder
 from fenchel.app.modelfile.manifest import FORMATS, check_plain, dump
-from fenchel.app.whole import whole_file
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -69,7 +69,7 @@ def save(
     """
     manifest, held = pack(model, encoder, task, extra)
     try:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             container.write(file, manifest, held.data)
     except OSError as error:
         raise ModelFileError(
@@ -86,9 +86,9 @@ def save(
 
 def pack(
     model: Any, encoder: Any = None, task: Any = None, extra: dict[str, Any] | None = None
-) -> tuple[bytes, Encoder]:
+) -> tuple[bytes, ValueEncoder]:
     """The manifest's bytes and the arrays of a file; verified to be read back."""
-    held = Encoder()
+    held = ValueEncoder()
     manifest: dict[str, Any] = {
         "format": FORMATS[0],
         "versions": _versions(),
@@ -120,7 +120,7 @@ def _versions() -> dict[str, str]:
     return {"fenchel": own, "python": platform.python_version(), **others}
 
 
-def _encoder(held: Encoder, encoder: Any, width: int | None) -> dict[str, Any]:
+def _encoder(held: ValueEncoder, encoder: Any, width: int | None) -> dict[str, Any]:
     if width not in (None, len(encoder.names)):
         raise ModelFileError(
             f"the encoder makes {len(encoder.names)} columns, and the model takes {width}: save "

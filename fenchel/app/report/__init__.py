@@ -2,7 +2,7 @@
 
     from fenchel.app.report.build import Options, Report, build
 
-    report = build(source, Options(target="diagnosis"))    # source: fenchel.app.table.read.Source
+    report = build(source, Options(target="diagnosis"))    # source: a table_reader.Source
     report.verdict()               # lines for a terminal: model, score with interval, certificate
     report.write(folder)           # report.html, model.fen, report.json: each whole or not at all
     report.html(), report.json()   # the two texts, without writing anything

@@ -14,29 +14,29 @@ from typing import Any
 
 import polars as pl
 
-from fenchel.app.answers import answers_of
-from fenchel.app.fault import BadData, BadUsage
+from fenchel.app.atomic_file import atomic_file
+from fenchel.app.errors import BadData, BadUsage
 from fenchel.app.modelfile import save
+from fenchel.app.predictions import answers_of
+from fenchel.app.report.document import Numbers, study_numbers, study_seconds
 from fenchel.app.report.figures import Figure, figure_of_time, figures
-from fenchel.app.report.loose import (
+from fenchel.app.report.html.vega_bundle import begin
+from fenchel.app.report.options import Options
+from fenchel.app.report.structure.unsupervised import (
     LEAST_ROWS,
     look,
-    loose_figures,
-    loose_numbers,
     row_table,
+    unsupervised_figures,
+    unsupervised_numbers,
 )
-from fenchel.app.report.numbers import Numbers, study_numbers, study_seconds
-from fenchel.app.report.options import Options
-from fenchel.app.report.runtime import begin
 from fenchel.app.report.study import Clock, study
 from fenchel.app.report.verdict import verdict
-from fenchel.app.table.encode import Encoder
-from fenchel.app.table.read import Source
-from fenchel.app.table.reference import Reference
+from fenchel.app.table.encoding.encoder import Encoder
+from fenchel.app.table.files.table_reader import TableSource
+from fenchel.app.table.profile.reference import Reference
 from fenchel.app.table.task import Task, find_task
-from fenchel.app.whole import whole_file
 from fenchel.data.blocks import one_thread
-from fenchel.show.operating import operating_points
+from fenchel.show.binary.threshold_data import operating_points
 
 __all__ = ["Options", "Report", "build"]
 
@@ -134,16 +134,16 @@ class Report:
             paths.insert(1, path)
         if self.rows is not None:
             path = folder / f"{f'{stem}-' if stem else ''}rows.csv"
-            with whole_file(path) as file:
+            with atomic_file(path) as file:
                 self.rows.write_csv(file)
             paths.insert(1, path)
         for path, text in ((data, whole.json()), (page, whole.html())):
-            with whole_file(path) as file:
+            with atomic_file(path) as file:
                 file.write(text.encode())
         return paths
 
 
-def build(source: Source, options: Options | None = None) -> Report:
+def build(source: TableSource, options: Options | None = None) -> Report:
     """Study a table.
 
     Parameters
@@ -177,9 +177,9 @@ def build(source: Source, options: Options | None = None) -> Report:
     if task.kind == "none":
         shape = look(source, task, options, clock)
         with clock.part("gathering numbers"):
-            numbers = loose_numbers(source, task, options, shape)
+            numbers = unsupervised_numbers(source, task, options, shape)
         with clock.part("drawing figures"):
-            drawn = loose_figures(shape, numbers)
+            drawn = unsupervised_figures(shape, numbers)
         with clock.part("placing every row"), one_thread():
             rows = row_table(source, shape)
         numbers["clock"] = _clock(clock, began)

@@ -10,18 +10,23 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel import show
-from fenchel.app.report.clusters import Clustering, cluster_figures
-from fenchel.app.report.embeddings import embedding_figures, mapped_rows
-from fenchel.app.report.entries import estimate_of
-from fenchel.app.report.fitted import LARGEST, planes
-from fenchel.app.report.number import leverages
-from fenchel.app.report.plane import boundary, component_boundary, component_map, strongest
+from fenchel.app.report.analysis.binary import gives_probabilities
+from fenchel.app.report.analysis.decision_plane import (
+    boundary,
+    component_boundary,
+    component_map,
+    strongest,
+)
+from fenchel.app.report.analysis.regression import leverages
+from fenchel.app.report.analysis.selected_model import LARGEST, planes
+from fenchel.app.report.estimates import estimate_of
+from fenchel.app.report.structure.clusters import Clustering, cluster_figures
+from fenchel.app.report.structure.embeddings import embedding_figures, mapped_rows
 from fenchel.app.report.study import Study
-from fenchel.app.report.two import gives_probabilities
 from fenchel.convex.certificate import Certificate
-from fenchel.score.band import roc_band
-from fenchel.show.operating import OperatingPoints
-from fenchel.show.words import capital
+from fenchel.score.area.roc_band import roc_band
+from fenchel.show.binary.threshold_data import OperatingPoints
+from fenchel.show.formatting import capital
 
 Figure = dict[str, Any]  # kind, title, notes, spec
 Known = dict[str, Any]  # estimates by the keys of the metrics

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fenchel.app.fault import BadUsage
+from fenchel.app.errors import BadUsage
 from fenchel.app.report.split import AT_RANDOM, Grouping
 from fenchel.app.table.task import Kind
-from fenchel.score.decision import check_cost
+from fenchel.score.decision.threshold import check_cost
 from fenchel.score.estimate import check_share
 
 

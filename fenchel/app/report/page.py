@@ -10,15 +10,15 @@ from importlib.resources import files
 from typing import Any
 
 from fenchel.app.report.figures import Figure
-from fenchel.app.report.markup import Markup, named, tag
-from fenchel.app.report.runtime import runtime
-from fenchel.app.report.sections.data import again_section, data_section
-from fenchel.app.report.sections.decisions import decisions_section
-from fenchel.app.report.sections.models import contest_section, model_section
-from fenchel.app.report.sections.proof import proof_section
-from fenchel.app.report.sections.scores import errors_section, scores_section
-from fenchel.app.report.sections.shape import clusters_section, embedding_section
-from fenchel.app.report.sections.top import findings_section, verdict_box
+from fenchel.app.report.html.markup import Markup, named, tag
+from fenchel.app.report.html.sections.data import again_section, data_section
+from fenchel.app.report.html.sections.decisions import decisions_section
+from fenchel.app.report.html.sections.models import contest_section, model_section
+from fenchel.app.report.html.sections.proof import proof_section
+from fenchel.app.report.html.sections.scores import errors_section, scores_section
+from fenchel.app.report.html.sections.shape import clusters_section, embedding_section
+from fenchel.app.report.html.sections.top import findings_section, verdict_box
+from fenchel.app.report.html.vega_bundle import runtime
 from fenchel.show.theme import theme
 
 Numbers = dict[str, Any]

@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fenchel.app.fault import BadData, BadUsage
+from fenchel.app.errors import BadData, BadUsage
+from fenchel.app.prepare import asked_task
 from fenchel.app.report.build import Options, Report, build
 from fenchel.app.report.split import Grouping
-from fenchel.app.table.frames import polars_frame
-from fenchel.app.table.native import plain_frame
-from fenchel.app.table.read import Source, bundled, read_table
-from fenchel.app.training import asked_task
+from fenchel.app.table.files.frames import polars_frame
+from fenchel.app.table.files.table_reader import TableSource, bundled, read_table
+from fenchel.app.table.files.typed_files import plain_frame
 
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
@@ -176,7 +176,7 @@ def _say(line: str) -> None:
     print(f"{line} …", file=sys.stderr, flush=True)
 
 
-def _source(table: Any, name: str | None, text: Sequence[str]) -> Source:
+def _source(table: Any, name: str | None, text: Sequence[str]) -> TableSource:
     if table is None:
         return bundled()
     if isinstance(table, str | os.PathLike):
@@ -186,7 +186,7 @@ def _source(table: Any, name: str | None, text: Sequence[str]) -> Source:
         raise BadData(f"the table has {frame.height} rows and {frame.width} columns")
     frame = plain_frame(frame)
     kind = f"{type(table).__module__.partition('.')[0]} {type(table).__name__}"
-    return Source(frame, name or "table", kind.removeprefix("builtins "), _fingerprint(frame))
+    return TableSource(frame, name or "table", kind.removeprefix("builtins "), _fingerprint(frame))
 
 
 def _fingerprint(frame: pl.DataFrame) -> str:

@@ -24,9 +24,9 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.table.cells import days, numbers
+from fenchel.app.errors import BadData, BadUsage
 from fenchel.app.table.task import Task, find_task, near
+from fenchel.app.table.text.cells import days, numbers
 
 Rows = NDArray[np.intp]
 Fold = tuple[Rows, Rows]
@@ -144,7 +144,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Effort:
+class FoldEffort:
     """How many folds, how many sizes of a learning curve, and how many processes."""
 
     outer: int
@@ -153,15 +153,15 @@ class Effort:
     n_jobs: int | None
 
 
-def effort(rows: int, columns: int, classes: int, n_jobs: int | None) -> Effort:
+def effort(rows: int, columns: int, classes: int, n_jobs: int | None) -> FoldEffort:
     """Fewer folds where a fit is dear; processes are started where they earn their start."""
     if n_jobs is None and rows * columns * max(classes - 1, 1) > 1_500_000:
         n_jobs = min(os.cpu_count() or 1, 8)
     if classes > 10:  # a plane for each of them
-        return Effort(3, 2, (0.2, 0.5, 1.0), n_jobs)
+        return FoldEffort(3, 2, (0.2, 0.5, 1.0), n_jobs)
     if rows > 10_000:
-        return Effort(5, 3, (0.1, 0.4, 1.0), n_jobs)
-    return Effort(5, 3, (0.1, 0.325, 0.55, 0.775, 1.0), n_jobs)
+        return FoldEffort(5, 3, (0.1, 0.4, 1.0), n_jobs)
+    return FoldEffort(5, 3, (0.1, 0.325, 0.55, 0.775, 1.0), n_jobs)
 
 
 def split_rows(

@@ -12,26 +12,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.report.challenger import WORDS as CHALLENGER
-from fenchel.app.report.challenger import Challenger, challenge
-from fenchel.app.report.clusters import Clustering, grouped
-from fenchel.app.report.contest import Contest, contest, scoring_of
-from fenchel.app.report.embeddings import Embedding, mapped
-from fenchel.app.report.fitted import Winner, winner
-from fenchel.app.report.importance import importance
+from fenchel.app.prepare import is_by_construction, with_names
+from fenchel.app.report.analysis.binary import chosen_threshold, own_threshold, positive_score
+from fenchel.app.report.analysis.challenger import WORDS as CHALLENGER
+from fenchel.app.report.analysis.challenger import Challenger, challenge
+from fenchel.app.report.analysis.importance import importance
+from fenchel.app.report.analysis.model_comparison import Contest, contest, scoring_of
+from fenchel.app.report.analysis.selected_model import Winner, winner
+from fenchel.app.report.analysis.unpenalised import unpenalised
 from fenchel.app.report.options import Options
 from fenchel.app.report.split import Rows, Split, all_rows, effort, sampled, split_rows
-from fenchel.app.report.two import chosen_threshold, own_threshold, positive_score
-from fenchel.app.report.unpenalised import unpenalised
-from fenchel.app.table.encode import Encoder, Surprises
-from fenchel.app.table.profile import ColumnProfile, profile
-from fenchel.app.table.read import Source
-from fenchel.app.table.redundancy import NearDuplicate, TotalRow, near_duplicates, total_rows
+from fenchel.app.report.structure.clusters import Clustering, grouped
+from fenchel.app.report.structure.embeddings import Embedding, mapped
+from fenchel.app.table.encoding.encoder import Encoder, Surprises
+from fenchel.app.table.files.table_reader import TableSource
+from fenchel.app.table.profile.column_profile import ColumnProfile, profile
+from fenchel.app.table.profile.redundancy import (
+    NearDuplicate,
+    TotalRow,
+    near_duplicates,
+    total_rows,
+)
 from fenchel.app.table.target_values import target_doubts
 from fenchel.app.table.task import find_task
-from fenchel.app.training import is_by_construction, with_names
-from fenchel.score.curve import Curve
-from fenchel.score.risk import RiskCertificate, risk_certificate
+from fenchel.score.curves.curve import Curve
+from fenchel.score.decision.risk import RiskCertificate, risk_certificate
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +70,7 @@ class Study:
     threshold of least cost on the folds of the training part, `own` that of the model itself.
     """
 
-    source: Source
+    source: TableSource
     options: Options
     parts: Split
     profiles: tuple[ColumnProfile, ...]
@@ -100,7 +105,7 @@ class Study:
         return self.winner.model
 
 
-def study(source: Source, options: Options, clock: Clock) -> Study:
+def study(source: TableSource, options: Options, clock: Clock) -> Study:
     """Run every part on a table with a target."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -114,7 +119,7 @@ def study(source: Source, options: Options, clock: Clock) -> Study:
     return replace(found, warnings=tuple(said))
 
 
-def _studied(source: Source, options: Options, clock: Clock) -> Study:
+def _studied(source: TableSource, options: Options, clock: Clock) -> Study:
     with clock.part("reading columns"):
         seen = source.frame.drop(list(options.drop), strict=False)
         task = find_task(seen, options.target, options.kind, options.positive)

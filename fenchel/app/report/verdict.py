@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from fenchel.app.report.entries import estimate_of
-from fenchel.data.rounding import DOWN, UP, percent
+from fenchel.app.report.estimates import estimate_of
+from fenchel.data.display.rounding import DOWN, UP, percent
 from fenchel.score.estimate import Estimate
-from fenchel.show.words import estimated, number
+from fenchel.show.formatting import estimated, number
 
 Numbers = dict[str, Any]
 ROUNDING = 1e-15  # a relative gap that no float64 computation can tell from none

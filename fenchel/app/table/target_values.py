@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fenchel.app.table.cells import labels_of, numbers
-from fenchel.app.table.profile import spelling_variants
-from fenchel.app.table.suspect_values import is_code, suspect_values
+from fenchel.app.table.profile.column_profile import spelling_variants
+from fenchel.app.table.profile.suspect_values import is_code, suspect_values
 from fenchel.app.table.task import Task
+from fenchel.app.table.text.cells import labels_of, numbers
 
 _FEW = 0.02  # share of rows beside two values that are likelier mistakes than numbers
 _UNKNOWN = re.compile(

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fenchel.app.fault import BadData, BadUsage
-from fenchel.app.table.cells import cells, labels_of, numbers
+from fenchel.app.errors import BadData, BadUsage
+from fenchel.app.table.text.cells import cells, labels_of, numbers
 
 Kind = Literal["two classes", "several classes", "number", "none"]
 # Names that a column to predict goes by, the surest first; separators and case do not count.

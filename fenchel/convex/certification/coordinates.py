@@ -19,17 +19,17 @@ from scipy import linalg
 
 from fenchel.convex.certification.dual_point import OnTable
 from fenchel.convex.certification.rounding import TREE, U, gamma
-from fenchel.convex.loss import Loss
-from fenchel.convex.multiclass import Joint
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.rows.statistics import LossCurvature
-from fenchel.data.arrays import Array, double, host, is_sparse
+from fenchel.data.arrays import Array, is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block
-from fenchel.data.column_sizes import ColumnSizes
-from fenchel.data.design import MatrixDesign, Point
-from fenchel.data.double_double import DoubleDouble, OzakiMatrix
-from fenchel.data.kernels import RowFunction
-from fenchel.data.sweep import RowCurvature
-from fenchel.data.tree import Maximum
+from fenchel.data.design.column_sizes import ColumnSizes
+from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.linear_algebra.double_double import DoubleDouble, OzakiMatrix
+from fenchel.data.passes.loops import RowFunction
+from fenchel.data.passes.sweep import RowCurvature
+from fenchel.data.reduction import Maximum
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -64,7 +64,7 @@ class Coordinates:
     def rows(self, X: Array) -> Floats:
         """x̃ of each row, every entry to a few units of rounding."""
         X = X[:, self.columns]
-        X = np.asarray(X.toarray() if is_sparse(X) else host(X), np.float64)
+        X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
         c = self.centre[self.columns]
         if self.T is None:
             return X - c
@@ -114,8 +114,8 @@ def _weighted_mean(problem: OnTable) -> Floats:
         return np.zeros(design.dimension)
 
     def stat(block: Block) -> Floats:
-        s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
-        return np.asarray(s @ host(block.X))
+        s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
+        return np.asarray(s @ to_numpy(block.X))
 
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.asarray(design.blocks.reduce(stat)) / design.weight
@@ -151,11 +151,11 @@ class CurvatureSums:
         Z = self.coordinates.rows(block.X)
         if self.intercept:
             Z = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
-        X = double(block.X) if is_sparse(block.X) else host(block.X)
+        X = to_float64(block.X) if is_sparse(block.X) else to_numpy(block.X)
         w, b = self.point
         z = X @ np.asarray(w) + np.asarray(b)
-        h = np.asarray(self.curvature(host(block.y), z))
-        s = np.ones(len(Z)) if block.weight is None else host(block.weight)
+        h = np.asarray(self.curvature(to_numpy(block.y), z))
+        s = np.ones(len(Z)) if block.weight is None else to_numpy(block.weight)
         if not self.classes:
             half = Z * np.sqrt(h * s)[:, None]
             return half.T @ half
@@ -256,7 +256,7 @@ class _Moments:
         Z = self.coordinates.rows(block.X)
         if self.intercept:
             Z = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
-        s = np.ones(len(Z)) if block.weight is None else host(block.weight)
+        s = np.ones(len(Z)) if block.weight is None else to_numpy(block.weight)
         return np.asarray((Z * s[:, None]).T @ Z)
 
 
@@ -268,7 +268,7 @@ def _spreads(problem: OnTable, coordinates: Coordinates) -> Floats:
     def ends(block: Block) -> Maximum:
         Z = coordinates.rows(block.X)
         if block.weight is not None:
-            Z = Z[host(block.weight) > 0.0]
+            Z = Z[to_numpy(block.weight) > 0.0]
         start = -math.inf if problem.intercept else 0.0
         return Maximum(np.stack([Z.max(axis=0, initial=start), (-Z).max(axis=0, initial=start)]))
 
@@ -361,10 +361,10 @@ def _are_exact(
 
     def stat(block: Block) -> _Ends:
         X = block.X[:, columns]
-        X = np.asarray(X.toarray() if is_sparse(X) else host(X), np.float64)
+        X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
         z = OzakiMatrix.of(X).forward(DoubleDouble.of(W))
         if block.weight is not None:
-            some = host(block.weight) > 0.0
+            some = to_numpy(block.weight) > 0.0
             z = DoubleDouble(z.hi[some], z.lo[some])
         return _Ends.of(z)
 

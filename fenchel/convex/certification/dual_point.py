@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
-from fenchel.convex.penalty import Elastic, NonNegative, Penalty
-from fenchel.data.design import Design
+from fenchel.convex.penalty import L1L2, NonNegative, Penalty
+from fenchel.data.design.matrix import Design
 
 Floats = NDArray[np.float64]
 
@@ -54,14 +54,14 @@ class DualPoint:
         library is negative."""
         found = -math.inf
         with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(penalty, Elastic):
+            if isinstance(penalty, L1L2):
                 found = self._elastic(penalty)
             elif isinstance(penalty, NonNegative) and bool((self.v - self.error >= 0.0).all()):
                 found = -self.conjugate
         return found if found > 0.0 else 0.0  # also where it is NaN
 
-    def _elastic(self, penalty: Elastic) -> float:
-        a, b = penalty.absolute, penalty.square
+    def _elastic(self, penalty: L1L2) -> float:
+        a, b = penalty.l1, penalty.l2
         size = (-self.v if penalty.positive else np.abs(self.v)) + self.error
         size = size + np.abs(size) * gamma(4)
         if b == 0.0:
@@ -95,7 +95,7 @@ class KernelDualPoint:
 
     def bound(self, penalty: Penalty) -> float:
         """At most the optimum, and at least 0."""
-        lam = penalty.square if isinstance(penalty, Elastic) else 0.0
+        lam = penalty.l2 if isinstance(penalty, L1L2) else 0.0
         if not lam > 0.0:
             return 0.0
         charge = up(self.square / (2.0 * lam), 4)

@@ -23,11 +23,11 @@ from fenchel.convex.certification.rounding import (
     gamma,
     up,
 )
-from fenchel.convex.multiclass import Joint
-from fenchel.convex.penalty import Elastic, Penalty
+from fenchel.convex.loss.multiclass import Joint
+from fenchel.convex.penalty import L1L2, Penalty
 from fenchel.data.blocks import Totals
-from fenchel.data.design import MatrixDesign, Point
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import MatrixDesign, Point
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -38,7 +38,7 @@ NOISE = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class GapEvidence:
     """What is known of the objective at a point and of a dual point.
 
     level and level_error: Σ sθ/S; size: Σ s|θ|/S of each column; slip: at least Σ s|θ - l'|/S, l'
@@ -90,7 +90,7 @@ def evidence_of(
     imbalance: Floats | None,
     squares: tuple[float, float] | None = None,
     in_pairs: bool = False,
-) -> Evidence:
+) -> GapEvidence:
     """From Totals(Φ*(sθ), Σsθ, *dual_sums) of an exact sweep at the point; imbalance: what centred
     θ there. squares: ⟨w, w⟩ and ⟨v, v⟩ of a kernel's expansions, where they are known; in_pairs:
     whether they and the scores were summed in pairs of floats.
@@ -101,7 +101,7 @@ def evidence_of(
     known = point_value(problem, point, float(value), float(steep), zeta, squares, in_pairs)
     dual = _dual_point(problem, found, imbalance, squares, in_pairs)
     size = (sized(positive, K) + sized(negative, K)) / S
-    return Evidence(
+    return GapEvidence(
         known,
         dual,
         float(floor) / S,
@@ -171,13 +171,13 @@ def penalty_value(
 ) -> tuple[float, float]:
     """Ω(w), and its rounding error; squares as in `evidence_of`."""
     penalty, design, w = problem.penalty, problem.design, point[0]
-    if not isinstance(design, KernelExpansion) or not isinstance(penalty, Elastic):
+    if not isinstance(design, KernelExpansion) or not isinstance(penalty, L1L2):
         omega = penalty.value(w, design.inner)
         return omega, abs(omega) * gamma(np.size(w) + 6)
     known = design.inner(w, w) if squares is None else squares[0]
     size, columns = design.expansion_size(w), w[:1].size
-    error = 0.5 * penalty.square * kernel_error(problem, in_pairs) * size * size * columns
-    return 0.5 * penalty.square * known, error
+    error = 0.5 * penalty.l2 * kernel_error(problem, in_pairs) * size * size * columns
+    return 0.5 * penalty.l2 * known, error
 
 
 def kernel_error(problem: Problem, in_pairs: bool = False) -> float:
@@ -216,7 +216,7 @@ def _dual_point(
     if imbalance is not None:
         off = np.abs(more - less) + share * both
         if isinstance(problem.loss, Joint):
-            # Mixed with a constant choice of classes, of which `pair_sums` says more.
+            # Mixed with a constant choice of classes, of which `double_double_sums` says more.
             mass = np.maximum(imbalance[1] * S, UNDERFLOW)
             moved = moved + off + min(1.0, 4.0 * float(np.max(off / mass))) * (both + 2.0 * S)
         else:

@@ -38,19 +38,19 @@ from fenchel.convex.certification.coordinates import (
     without_dependent,
 )
 from fenchel.convex.certification.dual_point import DualPoint
-from fenchel.convex.certification.float_sums import Evidence
+from fenchel.convex.certification.float_sums import GapEvidence
 from fenchel.convex.certification.rounding import U, down, gamma, up
 from fenchel.convex.certification.verified_solve import VerifiedFactor
-from fenchel.convex.distance import Square
-from fenchel.convex.multiclass import Joint
-from fenchel.convex.penalty import L2, is_bounded
-from fenchel.data.design import MatrixDesign, Point
+from fenchel.convex.loss.distance import Square
+from fenchel.convex.loss.multiclass import Joint
+from fenchel.convex.penalty import L2, is_nonnegative
+from fenchel.data.design.matrix import MatrixDesign, Point
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
 
 Floats = NDArray[np.float64]
-Look = Callable[[Point, bool], Evidence]
+Look = Callable[[Point, bool], GapEvidence]
 STEPS = 8  # Newton's method doubles the digits: from one to all of float64 in five
 ORDER = 2500  # unknowns up to which a factor and its inverse take about two seconds
 TRIES = 6  # coordinates, or distances from the joints of l″
@@ -76,7 +76,7 @@ def newton_bound(
     others.
     """
     joint = problem.outputs is not None
-    if not isinstance(problem.design, MatrixDesign) or (is_bounded(problem.penalty) and joint):
+    if not isinstance(problem.design, MatrixDesign) or (is_nonnegative(problem.penalty) and joint):
         return 0.0
     if (problem.design.dimension + 1) * (problem.outputs or 1) > ORDER:
         return 0.0
@@ -95,7 +95,7 @@ def _newton_bound(problem: Problem, point: Point, look: Look, enough: float, par
             return best
         if coordinates is None:
             coordinates = Coordinates.of(problem)
-            if is_bounded(problem.penalty):
+            if is_nonnegative(problem.penalty):
                 held = _held(problem, u, seen)
                 columns = np.setdiff1d(coordinates.columns, held)
                 coordinates = Coordinates(coordinates.centre, columns)
@@ -134,7 +134,7 @@ def _resolved(problem: Problem, u: Point, coordinates: Coordinates) -> Coordinat
     return resolved(problem, coordinates, H)
 
 
-def _held(problem: Problem, u: Point, seen: Evidence) -> NDArray[np.int64]:
+def _held(problem: Problem, u: Point, seen: GapEvidence) -> NDArray[np.int64]:
     """Coefficients that the constraint w ≥ 0 holds at zero beyond doubt."""
     dual = seen.dual
     assert isinstance(dual, DualPoint) and isinstance(problem.design, MatrixDesign)
@@ -142,7 +142,7 @@ def _held(problem: Problem, u: Point, seen: Evidence) -> NDArray[np.int64]:
     return np.flatnonzero((u[0] == 0.0) & clear)
 
 
-def _stay_held(problem: Problem, seen: Evidence, held: NDArray[np.int64], far: float) -> bool:
+def _stay_held(problem: Problem, seen: GapEvidence, held: NDArray[np.int64], far: float) -> bool:
     """Whether Φ*(sθ′) is positive for those: |Σ s h (x̃·t) xⱼ| ≤ τ sup l″ Mⱼ."""
     dual = seen.dual
     assert isinstance(dual, DualPoint) and isinstance(problem.design, MatrixDesign)
@@ -161,7 +161,7 @@ def _strength(problem: Problem) -> float:
 
 
 def _decrement(
-    problem: Problem, u: Point, seen: Evidence, coordinates: Coordinates
+    problem: Problem, u: Point, seen: GapEvidence, coordinates: Coordinates
 ) -> tuple[Coordinates, Point, float, float, float] | None:
     """Newton's step, g'H⁻¹g and τ, each at most, in coordinates where H is known; and the largest
     |x̃·t|, which τ is but where l* is a parabola wherever the step may lead, τ = 0, or may lead out
@@ -235,7 +235,12 @@ def _with_ridge(problem: Problem, H: Floats, coordinates: Coordinates, lam: floa
 
 
 def _gradient(
-    problem: Problem, u: Point, seen: Evidence, coordinates: Coordinates, sizes: Floats, lam: float
+    problem: Problem,
+    u: Point,
+    seen: GapEvidence,
+    coordinates: Coordinates,
+    sizes: Floats,
+    lam: float,
 ) -> Gradient:
     dual = seen.dual
     assert isinstance(dual, DualPoint) and isinstance(problem.design, MatrixDesign)

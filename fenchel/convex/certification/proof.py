@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.double_double_sums import pair_evidence
 from fenchel.convex.certification.dual_point import DualPoint, PointValue
-from fenchel.convex.certification.float_sums import Evidence, certified, evidence_of
+from fenchel.convex.certification.float_sums import GapEvidence, certified, evidence_of
 from fenchel.convex.certification.newton_decrement import newton_bound
-from fenchel.convex.certification.pair_sums import pair_evidence
 from fenchel.convex.certification.straight_pieces import straight_bound
-from fenchel.convex.loss import Bent, Loss
-from fenchel.convex.penalty import L2, Elastic, Penalty, is_bounded, is_free
+from fenchel.convex.loss.base import Loss, PiecewiseLinear
+from fenchel.convex.penalty import L1L2, L2, Penalty, is_nonnegative, is_unpenalised
 from fenchel.convex.rows.statistics import DualSums, dual_sums, weighted
-from fenchel.data.arrays import Array, host
+from fenchel.data.arrays import Array, to_numpy
 from fenchel.data.blocks import Totals
-from fenchel.data.design import MatrixDesign, Point, Rows
-from fenchel.data.kernel_design import KernelExpansion
-from fenchel.data.sweep import DualRows
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import MatrixDesign, Point, Rows
+from fenchel.data.passes.sweep import DualRows
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -59,7 +59,7 @@ class Prover:
     def certificate(self, point: Point, imbalance: Floats | None) -> Certificate:
         """imbalance: what centres θ where b is free."""
         problem, penalty = self.problem, self.problem.penalty
-        free = is_free(penalty)
+        free = is_unpenalised(penalty)
         if free:  # where only θ with Φ*(sθ) = 0 is in the domain
             imbalance = None
         scale = 1.0
@@ -104,7 +104,7 @@ class Prover:
 
     def _look_in_pairs(
         self, point: Point, imbalance: Floats | None, scale: float, floor: float
-    ) -> Evidence | None:
+    ) -> GapEvidence | None:
         """The evidence of sums in pairs of floats; None where they are not made."""
         if isinstance(self.problem.design, KernelExpansion):
             return None if self.problem.outputs else self._look_at_kernel(point, imbalance)
@@ -112,7 +112,7 @@ class Prover:
             return None
         return pair_evidence(self.problem, point, imbalance, scale, self.given, floor)
 
-    def _is_faint(self, seen: Evidence, point: Point) -> bool:
+    def _is_faint(self, seen: GapEvidence, point: Point) -> bool:
         """Whether the gradient is so small that an L2 penalty alone keeps the gap open."""
         penalty, dual = self.problem.penalty, seen.dual
         if not isinstance(penalty, L2) or not isinstance(dual, DualPoint) or not self._is_table:
@@ -137,24 +137,26 @@ class Prover:
         problem, loss = self.problem, self.problem.loss
         if not self._is_table:
             return 0.0
-        if isinstance(loss, Bent) and loss.soft == 0.0:
+        if isinstance(loss, PiecewiseLinear) and loss.smoothing == 0.0:
             return (
-                straight_bound(problem, point) if self.given and is_free(problem.penalty) else 0.0
+                straight_bound(problem, point)
+                if self.given and is_unpenalised(problem.penalty)
+                else 0.0
             )
         if not math.isfinite(loss.smoothness) and not loss.is_exponential:
             return 0.0  # no curvature anywhere
         plain = replace(self, given=False)
 
-        def look(u: Point, pairs: bool) -> Evidence:
+        def look(u: Point, pairs: bool) -> GapEvidence:
             if pairs:
                 return pair_evidence(problem, u, None, 1.0, False, 0.0)
             return plain._look(u, None, 1.0)
 
-        if is_free(problem.penalty) or isinstance(problem.penalty, L2):
+        if is_unpenalised(problem.penalty) or isinstance(problem.penalty, L2):
             return newton_bound(problem, point, look, self.enough, part)
         return 0.0
 
-    def _look(self, point: Point, imbalance: Floats | None, scale: float) -> Evidence:
+    def _look(self, point: Point, imbalance: Floats | None, scale: float) -> GapEvidence:
         """The evidence of one pass in float64."""
         problem = self.problem
         sums = DualSums(problem.loss, problem.middle, imbalance, scale)
@@ -162,7 +164,7 @@ class Prover:
         found = problem.design.sweep([point], rows, exact=True)
         return evidence_of(problem, point, found, imbalance)
 
-    def _look_at_kernel(self, point: Point, imbalance: Floats | None) -> Evidence | None:
+    def _look_at_kernel(self, point: Point, imbalance: Floats | None) -> GapEvidence | None:
         """The evidence of scores and squares summed in pairs of floats, where K is kept."""
         problem, loss = self.problem, self.problem.loss
         design, (beta, b) = problem.design, point
@@ -171,12 +173,12 @@ class Prover:
         if f is None:
             return None
         y, s = design.sides
-        y = host(y)
+        y = to_numpy(y)
         z = f.plus(np.full(len(y), float(b))).hi
         value, slope = loss.value(y, z), loss.gradient(y, z)
-        theta = host(design.aux["dual"]) if self.given else slope
+        theta = to_numpy(design.aux["dual"]) if self.given else slope
         if imbalance is not None:
-            theta = loss.center(y, theta, imbalance)
+            theta = loss.centre_dual(y, theta, imbalance)
         sums = dual_sums(loss, problem.middle, y, z, value, slope, theta, s)
         r = weighted(theta, s)
         image = design.paired_product(r)
@@ -185,19 +187,19 @@ class Prover:
         found = Totals(r, r.sum(), *sums)
         return evidence_of(problem, point, found, imbalance, squares, True)
 
-    def _into_the_ball(self, seen: Evidence) -> float:
+    def _into_the_ball(self, seen: GapEvidence) -> float:
         """The factor that takes θ to where Ω* is finite, but for rounding, which the bound sees to;
         1 where it is there."""
         penalty = self.problem.penalty
         dual: Any = seen.dual
-        size = -dual.v if is_bounded(penalty) else np.abs(dual.v)
-        top, a = float(size.max(initial=0.0)), penalty.absolute  # type: ignore[attr-defined]
+        size = -dual.v if is_nonnegative(penalty) else np.abs(dual.v)
+        top, a = float(size.max(initial=0.0)), penalty.l1  # type: ignore[attr-defined]
         return a / top if top > a else 1.0
 
 
 def _on_a_ball(penalty: Penalty) -> bool:
     """Whether Ω* is infinite beyond a bound of |v|."""
-    return isinstance(penalty, Elastic) and penalty.square == 0.0
+    return isinstance(penalty, L1L2) and penalty.l2 == 0.0
 
 
 def _beside(sums: DualSums, loss: Loss) -> Any:

@@ -30,20 +30,20 @@ from fenchel.convex.certification.rounding import TREE, U, down, gamma, up
 from fenchel.convex.certification.scale_sums import (
     DualPlan,
     ScaleDual,
-    Seen,
+    ScaleEvidence,
     dual_of,
     in_pairs,
     value_of,
 )
 from fenchel.convex.certification.straight_pieces import reach_of_rows, row_weights
 from fenchel.convex.certification.verified_solve import VerifiedFactor
-from fenchel.data.arrays import double, host, like
+from fenchel.data.arrays import like, to_float64, to_numpy
 from fenchel.data.blocks import Block
-from fenchel.data.products import forward
-from fenchel.data.tree import Maximum
+from fenchel.data.design.block_products import forward
+from fenchel.data.reduction import Maximum
 
 if TYPE_CHECKING:
-    from fenchel.convex.scale import At, Bend, ScaledHuber
+    from fenchel.convex.concomitant_scale import ScaledHuber, ScaleHessian, ScalePoint
 
 Floats = NDArray[np.float64]
 BLUR = 0.1  # the share of the gap from which passes in pairs of floats are worth their cost
@@ -70,9 +70,9 @@ class ScaleProver:
     """The passes that prove a point; bend: M, of rows about a centre, if it is written down."""
 
     problem: ScaledHuber
-    at: At
+    at: ScalePoint
     value: PointValue
-    bend: Bend | None
+    bend: ScaleHessian | None
 
     def bound(self, dual: ScaleDual, centred: ScaleDual) -> tuple[float, float]:
         """The better of both ways to pay, and how much of what it lacks is rounding."""
@@ -101,8 +101,8 @@ class ScaleProver:
             return 0.0, math.inf
         c, base = self._base(dual)
         bent = 2.0 * alpha * w
-        p, error = c * dual.pull - bent, c * dual.pull_error
-        error = error + (np.abs(c * dual.pull) + np.abs(bent)) * gamma(6)
+        p, error = c * dual.grad_w - bent, c * dual.pull_error
+        error = error + (np.abs(c * dual.grad_w) + np.abs(bent)) * gamma(6)
         with np.errstate(over="ignore"):
             far = np.abs(p) + error
             charge = up(float(far @ far) / (4.0 * alpha), len(w) + 8)
@@ -144,8 +144,8 @@ class ScaleProver:
     def rest(self, dual: ScaleDual, c: float) -> tuple[Floats, Floats]:
         """p and its error."""
         bent = 2.0 * self.problem.alpha * self.at.w
-        p = c * dual.pull - bent
-        return p, c * dual.pull_error + (np.abs(c * dual.pull) + np.abs(bent)) * gamma(6)
+        p = c * dual.grad_w - bent
+        return p, c * dual.pull_error + (np.abs(c * dual.grad_w) + np.abs(bent)) * gamma(6)
 
     def gradient(self, dual: ScaleDual, c: float, centre: Floats) -> tuple[Floats, Floats]:
         """(p, q) of columns about a centre, and its error."""
@@ -175,10 +175,10 @@ class ScaleProver:
         b = level - float(centre @ w)
 
         def stat(block: Block) -> Maximum:
-            X = double(block.X)
-            z = np.abs(host(forward(X, w) + like(np.asarray(b), X)))
+            X = to_float64(block.X)
+            z = np.abs(to_numpy(forward(X, w) + like(np.asarray(b), X)))
             if block.weight is not None:
-                z = z[host(block.weight) > 0.0]
+                z = z[to_numpy(block.weight) > 0.0]
             return Maximum(np.array([z.max(initial=0.0)]))
 
         found: Maximum = self.problem.design.blocks.reduce(stat)
@@ -187,7 +187,12 @@ class ScaleProver:
 
 
 def prove(
-    problem: ScaledHuber, at: At, seen: Seen, bend: Bend | None, floor: float, enough: float
+    problem: ScaledHuber,
+    at: ScalePoint,
+    seen: ScaleEvidence,
+    bend: ScaleHessian | None,
+    floor: float,
+    enough: float,
 ) -> ScaleProof:
     """The best of a few dual points: the gradient; Newton's steps from it in the dual, for which p
     and q are zero but for the clipping of θ; both again in pairs of floats where rounding holds
@@ -224,7 +229,9 @@ def prove(
     return ScaleProof(value, bound, floor, best)
 
 
-def prover_step(prover: ScaleProver, dual: ScaleDual, bend: Bend) -> tuple[Floats, float] | None:
+def prover_step(
+    prover: ScaleProver, dual: ScaleDual, bend: ScaleHessian
+) -> tuple[Floats, float] | None:
     """Newton's step in the dual: v with Mv = (p, q), as a step of w and b."""
     problem = prover.problem
     p, _ = prover.rest(dual, 1.0)
@@ -234,7 +241,7 @@ def prover_step(prover: ScaleProver, dual: ScaleDual, bend: Bend) -> tuple[Float
 
 
 def prove_given(
-    problem: ScaledHuber, at: At, plan: DualPlan, floor: float, enough: float
+    problem: ScaledHuber, at: ScalePoint, plan: DualPlan, floor: float, enough: float
 ) -> ScaleProof:
     """The proof of a point by a given dual point, one entry a row."""
     value = value_of(problem, at, problem.evaluate(at))
@@ -251,7 +258,7 @@ def _again(
     kind: Kind = "duality"
     if not problem.design.blocks.of_first(is_on_host):
         return ScaleProof(value, bound, floor, plan)
-    known, dual = in_pairs(plan.beside(problem), at, plan.slopes(at, problem.eps))
+    known, dual = in_pairs(plan.with_given(problem), at, plan.slopes(at, problem.eps))
     value = known if known.error < value.error else value
     prover = replace(prover, value=value)
     centred = dual(problem.intercept)

@@ -22,24 +22,30 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from fenchel.convex.certification.double_double_sums import (
+    chunks,
+    columns_of,
+    masked,
+    stacked,
+    times,
+)
 from fenchel.convex.certification.dual_point import PointValue
-from fenchel.convex.certification.pair_sums import chunks, columns_of, masked, stacked, times
 from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, gamma, up
-from fenchel.data.arrays import Array, double, host, is_sparse
+from fenchel.data.arrays import Array, is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import MatrixDesign
-from fenchel.data.double_double import DoubleDouble, OzakiMatrix, two_product
-from fenchel.data.products import forward
+from fenchel.data.design.block_products import forward
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.linear_algebra.double_double import DoubleDouble, OzakiMatrix, two_product
 
 if TYPE_CHECKING:
-    from fenchel.convex.scale import At, ScaledHuber
+    from fenchel.convex.concomitant_scale import ScaledHuber, ScalePoint
 
 Floats = NDArray[np.float64]
 Slopes = Callable[[Block, Floats], Floats]  # a block and its residuals ↦ θ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class ScaleEvidence:
     """What one pass in float64 tells of a point, θ being H'(r/σ) or another dual point.
 
     value A, where θ is the gradient; pull Φ*(sθ); level Σ sθ; square Σ sθ²/4; along Σ sθr; size
@@ -48,8 +54,8 @@ class Seen:
     """
 
     value: float
-    pull: Floats
-    level: float
+    grad_w: Floats
+    grad_b: float
     square: float
     along: float
     size: float
@@ -84,13 +90,13 @@ class DualPlan:
     def moved(self, w: Floats, b: float) -> DualPlan:
         return replace(self, w=w if self.w is None else self.w + w, b=self.b + b)
 
-    def beside(self, problem: ScaledHuber) -> ScaledHuber:
+    def with_given(self, problem: ScaledHuber) -> ScaledHuber:
         """The problem with what is given beside its rows."""
         if self.given is None:
             return problem
         return replace(problem, design=problem.design.with_dual(self.given))
 
-    def of_residuals(self, r: Array, step: Array | None, at: At, eps: float) -> Array:
+    def of_residuals(self, r: Array, step: Array | None, at: ScalePoint, eps: float) -> Array:
         with np.errstate(over="ignore"):
             t = r / at.sigma
         theta = 2.0 * t.clip(-eps, eps)
@@ -98,27 +104,29 @@ class DualPlan:
             theta = theta - slope_of(t, eps, self.share) * step
         return theta.clip(-2.0 * eps, 2.0 * eps)
 
-    def slopes(self, at: At, eps: float) -> Slopes:
+    def slopes(self, at: ScalePoint, eps: float) -> Slopes:
         """θ of the rows of a block, from their residuals."""
 
         def of(block: Block, r: Floats) -> Floats:
             if self.given is not None:
-                return np.asarray(host(double(block.aux["dual"])).clip(-2.0 * eps, 2.0 * eps))
+                return np.asarray(
+                    to_numpy(to_float64(block.aux["dual"])).clip(-2.0 * eps, 2.0 * eps)
+                )
             step = None
             if self.w is not None:
-                step = host(forward(double(block.X), self.w)) + self.b
+                step = to_numpy(forward(to_float64(block.X), self.w)) + self.b
             return np.asarray(self.of_residuals(r, step, at, eps))
 
         return of
 
-    def vector(self, problem: ScaledHuber, at: At) -> Floats:
+    def vector(self, problem: ScaledHuber, at: ScalePoint) -> Floats:
         """θ of every row, on the driver."""
         if self.given is not None:
             return self.given
-        r = problem.design.each((at.w, at.b), lambda y, z: double(y) - z)
+        r = problem.design.map_rows((at.w, at.b), lambda y, z: to_float64(y) - z)
         step = None
         if self.w is not None:
-            step = problem.design.each((self.w, self.b), lambda y, z: z)
+            step = problem.design.map_rows((self.w, self.b), lambda y, z: z)
         return np.asarray(self.of_residuals(r, step, at, problem.eps))
 
 
@@ -127,7 +135,7 @@ class ScaleDual:
     """Φ*(sθ), Σ sθ and Σ sθr with bounds of their errors; at least Σ sθ²/4 and Σ s|r|; all over Σ s
     as computed, which is right to `share`."""
 
-    pull: Floats
+    grad_w: Floats
     pull_error: Floats
     level: float
     level_error: float
@@ -139,7 +147,7 @@ class ScaleDual:
 
 
 def row_sums(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, Totals]:
-    """sθ, and the sums of `Seen` behind pull and level."""
+    """sθ, and the sums of `ScaleEvidence` behind pull and level."""
     st = theta if s is None else s * theta
     size = abs(r) if s is None else s * abs(r)
     along, far = st * r, abs(st)
@@ -148,11 +156,11 @@ def row_sums(theta: Array, r: Array, z: Array, s: Array | None) -> tuple[Array, 
     return st, Totals(*(float(part.sum()) for part in sums))
 
 
-def seen_of(found: Totals, weight: float) -> Seen:
+def seen_of(found: Totals, weight: float) -> ScaleEvidence:
     """From Totals(pull, level, *row_sums)."""
     pull, level, square, along, size, reach, above, below, score = (v / weight for v in found)
     parts = float(level), square, along, size, reach, above, below
-    return Seen(math.nan, pull, *parts, 16.0 * U * score)
+    return ScaleEvidence(math.nan, pull, *parts, 16.0 * U * score)
 
 
 def rows_share(design: MatrixDesign) -> float:
@@ -160,13 +168,13 @@ def rows_share(design: MatrixDesign) -> float:
     return gamma(design.blocks.longest + TREE + 16)
 
 
-def score_error(problem: ScaledHuber, at: At) -> float:
+def score_error(problem: ScaledHuber, at: ScalePoint) -> float:
     """ζ of a pass in float64."""
     design = problem.design
     return design.score_size((at.w, at.b)) * gamma(design.score_terms + 2)
 
 
-def value_of(problem: ScaledHuber, at: At, seen: Seen) -> PointValue:
+def value_of(problem: ScaledHuber, at: ScalePoint, seen: ScaleEvidence) -> PointValue:
     """A at a point from a pass in float64, θ the gradient there."""
     zeta, share = score_error(problem, at), rows_share(problem.design)
     slack = value_error(problem, at, seen.steep, zeta)
@@ -174,20 +182,20 @@ def value_of(problem: ScaledHuber, at: At, seen: Seen) -> PointValue:
     return _point_value(problem, at, seen.value, slack + share * terms)
 
 
-def value_error(problem: ScaledHuber, at: At, steep: float, zeta: float) -> float:
+def value_error(problem: ScaledHuber, at: ScalePoint, steep: float, zeta: float) -> float:
     """How far Σ s(σ + σH(r/σ)) may move with residuals by ζ each."""
     with np.errstate(over="ignore"):
         smooth = steep * zeta + zeta * zeta / at.sigma if at.sigma > 0.0 else math.inf
     return min(smooth, 2.0 * problem.eps * zeta)
 
 
-def _point_value(problem: ScaledHuber, at: At, value: float, error: float) -> PointValue:
+def _point_value(problem: ScaledHuber, at: ScalePoint, value: float, error: float) -> PointValue:
     ridge = problem.alpha * float(at.w @ at.w)
     error += ridge * gamma(len(at.w) + 6) + 8.0 * U * abs(value) + UNDERFLOW
     return PointValue(float(value), float(up(error)))
 
 
-def dual_of(problem: ScaledHuber, at: At, seen: Seen, centred: bool) -> ScaleDual:
+def dual_of(problem: ScaledHuber, at: ScalePoint, seen: ScaleEvidence, centred: bool) -> ScaleDual:
     """The dual point of a pass in float64; centred: moved to Σ sθ = 0."""
     design, share = problem.design, rows_share(problem.design)
     M, zeta = design.blocks.column_sizes, score_error(problem, at)
@@ -196,9 +204,9 @@ def dual_of(problem: ScaledHuber, at: At, seen: Seen, centred: bool) -> ScaleDua
         heavy = max(max(seen.up, seen.down) * (1.0 - share), UNDERFLOW)
         ratio = min((abs(seen.up - seen.down) + share * seen.steep) / heavy, 1.0)
     return ScaleDual(
-        seen.pull,
-        M * ((share + ratio) * seen.steep) + np.abs(seen.pull) * gamma(4) + UNDERFLOW,
-        0.0 if centred else seen.level,
+        seen.grad_w,
+        M * ((share + ratio) * seen.steep) + np.abs(seen.grad_w) * gamma(4) + UNDERFLOW,
+        0.0 if centred else seen.grad_b,
         0.0 if centred else share * seen.steep,
         seen.along,
         up((share + ratio) * seen.reach + zeta * seen.steep + UNDERFLOW, 4),
@@ -213,7 +221,7 @@ class PairStatistic:
     """Totals of a block: of the positive and of the negative θ Φ*(sθ), and Σ sθ, Σ sθr, in pairs;
     in float64 Σ s(σ + σH), Σ s|H'|, Σ sθ²/4, Σ s|θ|, Σ s|r| and Σ s|θr|."""
 
-    at: At
+    at: ScalePoint
     eps: float
     slopes: Slopes
 
@@ -226,9 +234,9 @@ class PairStatistic:
 
     def _part(self, block: Block) -> Totals:
         w, b, sigma, eps = self.at.w, self.at.b, self.at.sigma, self.eps
-        X = block.X.astype(np.float64) if is_sparse(block.X) else host(double(block.X))
-        y = host(double(block.y))
-        s = np.ones(len(y)) if block.weight is None else host(double(block.weight))
+        X = block.X.astype(np.float64) if is_sparse(block.X) else to_numpy(to_float64(block.X))
+        y = to_numpy(to_float64(block.y))
+        s = np.ones(len(y)) if block.weight is None else to_numpy(to_float64(block.weight))
         matrix, ones = OzakiMatrix.of(X), OzakiMatrix.of(np.ones((len(y), 1)))
         z = matrix.forward(DoubleDouble.of(w[:, None])).plus(np.full((len(y), 1), float(b)))
         far = -z.plus(-y[:, None])
@@ -252,7 +260,7 @@ class PairStatistic:
 
 
 def in_pairs(
-    problem: ScaledHuber, at: At, slopes: Slopes
+    problem: ScaledHuber, at: ScalePoint, slopes: Slopes
 ) -> tuple[PointValue, Callable[[bool], ScaleDual]]:
     """A at a point and the dual point of these slopes, as it is or centred, in pairs of floats."""
     design, share = problem.design, rows_share(problem.design)

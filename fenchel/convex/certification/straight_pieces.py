@@ -36,13 +36,18 @@ from fenchel.convex.certification.coordinates import (
 from fenchel.convex.certification.dual_point import OnTable
 from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, down, gamma, up
 from fenchel.convex.certification.verified_solve import VerifiedFactor
-from fenchel.convex.distance import Distance
-from fenchel.convex.loss import Bent
-from fenchel.convex.penalty import is_bounded
-from fenchel.data.arrays import double, host, is_sparse
+from fenchel.convex.loss.base import PiecewiseLinear
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.penalty import is_nonnegative
+from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design import MatrixDesign, Point
-from fenchel.data.double_double import DoubleDouble, OzakiMatrix, two_product, two_sum
+from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.linear_algebra.double_double import (
+    DoubleDouble,
+    OzakiMatrix,
+    two_product,
+    two_sum,
+)
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -59,7 +64,7 @@ def straight_bound(problem: Problem, point: Point, part: bool = False) -> float:
 
 def _bound(problem: Problem, point: Point, part: bool) -> float:
     design, loss = problem.design, problem.loss
-    assert isinstance(design, MatrixDesign) and isinstance(loss, Bent)
+    assert isinstance(design, MatrixDesign) and isinstance(loss, PiecewiseLinear)
     stat = _PieceSums(loss, point, isinstance(loss, Distance))
     pulled, sums, plain = design.blocks.reduce(stat)
     S, M = design.weight, design.blocks.column_sizes
@@ -72,7 +77,7 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     low = float(sums.hi[0, 1]) / S - rows * along - U * U * design.score_size(point) * size
     base = Coordinates.of(problem)
     held = np.zeros(len(p), bool)
-    if is_bounded(problem.penalty):
+    if is_nonnegative(problem.penalty):
         held = (point[0] == 0.0) & (p - error > 1e-9 * M * size)
         base = replace(base, columns=np.flatnonzero(~held))
     found = reach_of_rows(problem, base, p, error, level, level_error, stat.weight, part)
@@ -82,8 +87,8 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     if held.any() and not (p[held] - error[held] >= up(tau * room) * M[held]).all():
         return 0.0
     if isinstance(loss, Distance):
-        least = min(float(np.min(np.abs(end))) for end in loss.slopes(np.zeros(1)))
-        far = 2.0 * (up(value * (1.0 + rows)) / least + loss.width)
+        least = min(float(np.min(np.abs(end))) for end in loss.dual_interval(np.zeros(1)))
+        far = 2.0 * (up(value * (1.0 + rows)) / least + loss.dead_zone)
         return max(down(low - up(tau * far, 4), 4), 0.0)
     if tau > 1.0:
         return 0.0
@@ -92,7 +97,7 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
 
 def row_weights(block: Block) -> Floats:
     """s of each row: h = 1."""
-    return np.ones(block.n_rows) if block.weight is None else host(double(block.weight))
+    return np.ones(block.n_rows) if block.weight is None else to_numpy(to_float64(block.weight))
 
 
 def reach_of_rows(
@@ -139,14 +144,14 @@ class _PieceSums:
     """A statistic: Φ*(sθ) and (Σ sθ, Σ s(θr - w|θ|)) in pairs; Σ s|θ|, the size of the terms of the
     second sum, Σ s l(y, z) and Σ s h|r|."""
 
-    loss: Bent
+    loss: PiecewiseLinear
     point: Point
     residual: bool
 
     def __call__(self, block: Block) -> Totals:
-        X = block.X.astype(np.float64) if is_sparse(block.X) else host(block.X)
-        y, theta = host(block.y), host(block.aux["dual"])
-        s = np.ones(len(y)) if block.weight is None else host(block.weight)
+        X = block.X.astype(np.float64) if is_sparse(block.X) else to_numpy(block.X)
+        y, theta = to_numpy(block.y), to_numpy(block.aux["dual"])
+        s = np.ones(len(y)) if block.weight is None else to_numpy(block.weight)
         matrix, ones = OzakiMatrix.of(X), OzakiMatrix.of(np.ones((len(y), 1)))
         w, b = self.point
         z = matrix.forward(DoubleDouble.of(np.asarray(w, np.float64)[:, None])).plus(
@@ -154,9 +159,9 @@ class _PieceSums:
         )
         r, e = two_sum(z.hi[:, 0], -y)
         r = r + (e + z.lo[:, 0])
-        low, high = self.loss.slopes(y)
+        low, high = self.loss.dual_interval(y)
         theta = np.where(s > 0.0, np.clip(theta, low, high), 0.0)
-        flat = self.loss.width * np.abs(theta)
+        flat = self.loss.dead_zone * np.abs(theta)
         pair = DoubleDouble(*two_product(theta, s))
         term, rest = two_product(s * theta, r)
         both = DoubleDouble(
@@ -180,16 +185,16 @@ class _PieceSums:
 
     def weight(self, block: Block) -> Floats:
         """s h of each row."""
-        s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
-        y, theta = host(block.y), host(block.aux["dual"])
-        low, high = self.loss.slopes(y)
+        s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
+        y, theta = to_numpy(block.y), to_numpy(block.aux["dual"])
+        low, high = self.loss.dual_interval(y)
         return np.asarray(s * self.room(y, np.clip(theta, low, high)))
 
     def room(self, y: Floats, theta: Floats) -> Floats:
         """h: how far θ may move on its straight piece of l*; 1 for residuals, which do not move."""
         if self.residual:
             return np.ones_like(theta)
-        low, high = self.loss.slopes(y)
+        low, high = self.loss.dual_interval(y)
         found: Any = np.minimum(theta - low, high - theta)
         return np.asarray(np.maximum(found, 0.0))
 

@@ -20,7 +20,7 @@ from numba import carray, njit, types
 
 from fenchel.data import elementary
 from fenchel.data.elementary import compiled as scalar
-from fenchel.data.native.compiled import DOUBLE, c_function, pointer
+from fenchel.data.passes.native.compiled import DOUBLE, c_function, pointer
 
 _SIGNATURE = types.void(*[types.int64] * 8)
 _LIBRARY = {name: vars(scalar)[name] for name in elementary.__all__}

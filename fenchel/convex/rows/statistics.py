@@ -1,7 +1,7 @@
 """The row statistics of a convex problem: value and gradient, a dual point, the curvature.
 
 Each is a value with its definition in array code; `compiled` names the loop that a home of data may
-run in its place (`tests/convex/test_rows.py` holds the two together).
+run in its place (`tests/convex/test_row_statistics.py` holds the two together).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.convex.distance import Distance
-from fenchel.convex.loss import Bent, Loss, Scalar, Unbounded
-from fenchel.convex.margin import Margin
-from fenchel.convex.multiclass import Multinomial
+from fenchel.convex.loss.base import FullDomain, Loss, PiecewiseLinear, Scalar
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.loss.margin import Margin
+from fenchel.convex.loss.multiclass import Multinomial
 from fenchel.data.arrays import Array, like
 from fenchel.data.blocks import Totals
-from fenchel.data.kernels import RowFunction
-from fenchel.data.sweep import RowCurvature, RowStatistic
+from fenchel.data.passes.loops import RowFunction
+from fenchel.data.passes.sweep import RowCurvature, RowStatistic
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -35,7 +35,7 @@ class ValueGradient(RowStatistic):
 
     def __call__(self, y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
         value, theta, _ = self.loss.evaluate(y, scores[0])
-        off = self.loss.imbalance(y, theta, s) if self.intercept else 0.0
+        off = self.loss.centring_sums(y, theta, s) if self.intercept else 0.0
         return weighted(theta, s), Totals(weighted_sum(value, s), off)
 
     def compiled(self) -> RowFunction | None:
@@ -44,11 +44,11 @@ class ValueGradient(RowStatistic):
         if not isinstance(self.loss, Scalar):
             return None
         function = _loop("gradient", self.loss)
-        unbounded = isinstance(self.loss, Unbounded)
+        unbounded = isinstance(self.loss, FullDomain)
 
         def finish(sums: Floats) -> tuple[Any, ...]:
             value, up, down, mass = sums
-            # What `Loss.imbalance` and `Unbounded.imbalance` make of θ.
+            # What `Loss.imbalance` and `FullDomain.imbalance` make of θ.
             return float(value), np.array([up - down, mass] if unbounded else [up, down])
 
         return RowFunction(function.address, _parameters(self.loss), 1, 4, finish)
@@ -63,7 +63,7 @@ class DualSums(RowStatistic):
 
     loss: Loss
     middle: Floats
-    imbalance: Floats | None
+    centring_sums: Floats | None
     scale: float = 1.0
 
     def __call__(self, y: Array, scores: list[Array], s: Array | None) -> tuple[Array, Totals]:
@@ -74,8 +74,8 @@ class DualSums(RowStatistic):
         self, y: Array, z: Array, value: Array, slope: Array, theta: Array, s: Array | None
     ) -> tuple[Array, Totals]:
         """The same for any θ of the domain in place of the slope l'(y, z)."""
-        if self.imbalance is not None:
-            theta = self.loss.center(y, theta, self.imbalance)
+        if self.centring_sums is not None:
+            theta = self.loss.centre_dual(y, theta, self.centring_sums)
         if self.scale != 1.0:
             theta = self.scale * theta
         sums = dual_sums(self.loss, self.middle, y, z, value, slope, theta, s)
@@ -85,11 +85,11 @@ class DualSums(RowStatistic):
         if not isinstance(self.loss, Scalar) or self.middle.ndim > 0:
             return None
         shift, positive, negative = 0.0, 1.0, 1.0
-        if self.imbalance is not None and isinstance(self.loss, Unbounded):
-            total, mass = self.imbalance
+        if self.centring_sums is not None and isinstance(self.loss, FullDomain):
+            total, mass = self.centring_sums
             shift = float(total / mass) if mass > 0.0 else 0.0
-        elif self.imbalance is not None:
-            up, down = (float(part) for part in self.imbalance)
+        elif self.centring_sums is not None:
+            up, down = (float(part) for part in self.centring_sums)
             heavy = max(up, down)
             ratio = min(up, down) / heavy if heavy > 0.0 else 1.0
             positive, negative = (ratio, 1.0) if up >= down else (1.0, ratio)
@@ -165,7 +165,7 @@ def dual_sums(
 
 
 def _tiny(loss: Loss) -> float:
-    return 16.0 * EPS**0.5 if isinstance(loss, Bent) and loss.soft == 0.0 else EPS
+    return 16.0 * EPS**0.5 if isinstance(loss, PiecewiseLinear) and loss.smoothing == 0.0 else EPS
 
 
 def weighted(theta: Array, s: Array | None) -> Array:

@@ -117,7 +117,7 @@ def merge(
 
 
 @njit(**_inner)
-def settle(
+def ordered_and_tied(
     lo: int,
     hi: int,
     z: NDArray[Any],
@@ -168,7 +168,7 @@ def ordered_mass(
                     below += s[j] * (1.0 if z[j] < z[i] else 0.5 if z[j] == z[i] else 0.0)
                 total += s[i] * below
             if not top:
-                settle(lo, hi, z, s, held, at, spare, places)
+                ordered_and_tied(lo, hi, z, s, held, at, spare, places)
             continue
         below, a, same, b = 0.0, lo, 0.0, lo
         for i in range(mid, hi):
@@ -220,7 +220,7 @@ def pairs_between(
                                 kept += 1
                         seen += 1
             if not top:
-                settle(lo, hi, z, s, held, at, spare, places)
+                ordered_and_tied(lo, hi, z, s, held, at, spare, places)
             continue
         inner, outer = mid, mid  # low targets from `outer` on are below high, from `inner` low
         for i in range(hi - 1, mid - 1, -1):

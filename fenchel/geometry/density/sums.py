@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array
 from fenchel.geometry.density.profiles import EXPONENTIAL_LIKE, Norm, Profile, values
 from fenchel.geometry.distance import rows_in_order, squared_distances
-from fenchel.geometry.tiles import Fold, Tile, refuse_lost
+from fenchel.geometry.tiles import Tile, TileFold, refuse_lost
 
 Floats = NDArray[np.float64]
 ROWS, POINTS = 64, 1024  # of a tile: half a megabyte of distances
@@ -26,7 +26,7 @@ ROWS, POINTS = 64, 1024  # of a tile: half a megabyte of distances
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class KernelSums(Fold[Floats]):
+class KernelSums(TileFold[Floats]):
     """The logarithms (n, G), -inf where no point is near."""
 
     profile: Profile

@@ -42,7 +42,7 @@ def _pop(keys: Floats, rows: Integers, size: int) -> None:
 
 
 @njit(**_settings)
-def settle(
+def dijkstra(
     starts: Integers,
     heads: NDArray[np.int32],
     lengths: Floats,
@@ -95,7 +95,7 @@ def grouped(
     filled, groups = 0, 0
     for seed in range(n):
         if waiting[seed]:
-            count = settle(starts, heads, lengths, seed, waiting, size, visited)
+            count = dijkstra(starts, heads, lengths, seed, waiting, size, visited)
             for i in range(count):
                 if waiting[visited[i]]:
                     waiting[visited[i]] = False
@@ -119,7 +119,7 @@ def lower_together(
     n, lanes = near.shape
     order = np.empty(n, np.int64)
     nobody = np.zeros(n, np.bool_)
-    count = settle(starts, heads, lengths, sources[0], nobody, 1, order)
+    count = dijkstra(starts, heads, lengths, sources[0], nobody, 1, order)
     place = np.empty(n, np.int64)
     for i in range(n):
         place[i] = -1

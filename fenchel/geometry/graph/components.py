@@ -21,11 +21,11 @@ from scipy.sparse.csgraph import connected_components
 
 from fenchel.data.arrays import Array
 from fenchel.geometry.graph.edges import Floats, Integers, edge_list, of_edges
-from fenchel.geometry.search.search import Search
+from fenchel.geometry.search.search import NeighbourSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Components:
+class GraphComponents:
     """labels: the component of each row, numbered by their first rows; sizes: of each component."""
 
     labels: NDArray[np.int64] = field(repr=False)
@@ -50,7 +50,7 @@ class Components:
         return f"{self.count} component{'s' if self.count > 1 else ''} of {text} rows"
 
 
-def components_of(graph: Any) -> Components:
+def components_of(graph: Any) -> GraphComponents:
     """The connected components, an edge of either direction joining its ends.
 
     Examples
@@ -70,7 +70,7 @@ def components_of(graph: Any) -> Components:
     return _in_order(labels)
 
 
-def components_of_matrix(W: NDArray[Any]) -> Components:
+def components_of_matrix(W: NDArray[Any]) -> GraphComponents:
     """The connected components of a symmetric matrix whose edges are its entries above zero.
 
     Time O(n²), and that of one look at the entries where none of them is zero.
@@ -100,17 +100,17 @@ def components_of_matrix(W: NDArray[Any]) -> Components:
     return _in_order(labels)
 
 
-def _in_order(labels: NDArray[Any]) -> Components:
+def _in_order(labels: NDArray[Any]) -> GraphComponents:
     """Components numbered by their first rows."""
     first = np.unique(labels, return_index=True)[1]
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     labels = rank[labels]
-    return Components(labels, np.bincount(labels, minlength=len(first)))
+    return GraphComponents(labels, np.bincount(labels, minlength=len(first)))
 
 
 def joined(
-    graph: csr_array, rows: Array, search_among: Callable[[Integers], Search]
+    graph: csr_array, rows: Array, search_among: Callable[[Integers], NeighbourSearch]
 ) -> tuple[csr_array, int]:
     """The undirected graph with the shortest edges that make it connected, and their number.
 
@@ -133,7 +133,7 @@ def joined(
 
 
 def _shortest_outward(
-    labels: Integers, rows: Array, search_among: Callable[[Integers], Search]
+    labels: Integers, rows: Array, search_among: Callable[[Integers], NeighbourSearch]
 ) -> set[tuple[int, int, float]]:
     """The shortest edge from each component to another: (lower row, higher row, length)."""
     found: set[tuple[int, int, float]] = set()
@@ -152,4 +152,4 @@ def _shortest_outward(
     return found
 
 
-__all__ = ["Components", "Floats", "components_of", "components_of_matrix", "joined"]
+__all__ = ["GraphComponents", "Floats", "components_of", "components_of_matrix", "joined"]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fenchel.data.arrays import Array, is_sparse
-from fenchel.geometry.search.search import Search, without_own, without_own_within
+from fenchel.geometry.search.search import NeighbourSearch, without_own, without_own_within
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Rule = Literal["either", "both", "mean"]
 
 
-def nearest_graph(search: Search, rows: Array, k: int) -> csr_array:
+def nearest_graph(search: NeighbourSearch, rows: Array, k: int) -> csr_array:
     """Row i holds the distances of row i to its k nearest others: directed.
 
     rows: the points of the search, in their order.
@@ -51,7 +51,7 @@ def nearest_graph(search: Search, rows: Array, k: int) -> csr_array:
     return csr_array((distances.ravel(), numbers.ravel(), starts), shape=(n, n))
 
 
-def radius_graph(search: Search, rows: Array, radius: float) -> csr_array:
+def radius_graph(search: NeighbourSearch, rows: Array, radius: float) -> csr_array:
     """Row i holds the distances of row i to all others within the radius."""
     n = search.n_points
     found = without_own_within(search.within(rows, radius), np.arange(n))

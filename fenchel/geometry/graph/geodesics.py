@@ -28,8 +28,8 @@ from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.graph.edges import nearest_graph, radius_graph, undirected
 from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
-from fenchel.geometry.search.metric import GivenDistances, Metric
-from fenchel.geometry.search.search import Search
+from fenchel.geometry.search.metric import GivenDistances, RowMetric
+from fenchel.geometry.search.search import NeighbourSearch
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,16 +46,16 @@ class Neighbourhoods:
     """
 
     points: NDArray[Any] = field(repr=False)
-    metric: Metric | None
+    metric: RowMetric | None
     n_neighbors: int | None
     radius: float | None
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> NeighbourSearch:
         """Of all vertices."""
         return self.search_among(np.arange(len(self.points)))
 
-    def search_among(self, some: Integers) -> Search:
+    def search_among(self, some: Integers) -> NeighbourSearch:
         """Of the vertices with these numbers."""
         points = self.points[some]
         return EuclideanSearch(points) if self.metric is None else AllPairs(self.metric, points)
@@ -98,7 +98,7 @@ class Neighbourhoods:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Geodesics(Metric):
+class Geodesics(RowMetric):
     """The distance along the graph; the points are numbers of columns of `lengths`.
 
     lengths: (v, q), from each vertex to q of them.

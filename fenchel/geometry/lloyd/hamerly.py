@@ -68,7 +68,7 @@ REST = 9
 FAR = 1e15  # times the size of the rows: products with centres beyond it are made in float64
 
 
-class Sums(NamedTuple):
+class CentreSums(NamedTuple):
     """Σ sᵢ (xᵢ - middle) over the rows of each centre, Σ sᵢ, and the number of rows with sᵢ > 0."""
 
     sums: Floats
@@ -77,7 +77,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Reassignment:
     """What an assignment did: rows with another centre than before, and rows searched."""
 
     changed: int
@@ -116,7 +116,7 @@ class BoundedRows:
         self._found, self._changed = np.empty(n, np.int64), np.empty(n, np.int64)
         self._before = np.empty(n, np.int32)
         self._centres: NDArray[Any] | None = None
-        self._sums: Sums | None = None
+        self._sums: CentreSums | None = None
         self._exact_sums = False
         self._resting = 0  # steps until distances to the own centre are tried again
         self._in_ranges(lambda lo, hi: shifted_squares(self.X, self.middle, lo, hi, self.squares))
@@ -135,7 +135,7 @@ class BoundedRows:
         """Begin anew: the next centres have nothing to do with the last."""
         self._centres = None
 
-    def assign(self, C: NDArray[Any]) -> Search:
+    def assign(self, C: NDArray[Any]) -> Reassignment:
         """The nearest of the centres C (k, d), of X's type, to each row."""
         C = np.ascontiguousarray(C, dtype=self.X.dtype).copy()
         C.flags.writeable = False
@@ -181,9 +181,9 @@ class BoundedRows:
         if exact > searched * (1.0 + OPEN * len(C)) and searched > GRID:
             self.dtype = np.dtype(np.float64)
         self._follow(len(C), spans, [result[0] for result in results])
-        return Search(sum(result[0] for result in results), searched)
+        return Reassignment(sum(result[0] for result in results), searched)
 
-    def _split(self, C: NDArray[Any]) -> Search:
+    def _split(self, C: NDArray[Any]) -> Reassignment:
         """`assign` for two centres."""
         d = C.shape[1]
         moved = C.astype(np.float64) - self.middle.astype(np.float64)
@@ -202,9 +202,9 @@ class BoundedRows:
 
         spans, results = self._in_ranges(work)
         self._follow(2, spans, [result[0] for result in results])
-        return Search(sum(result[0] for result in results), len(self.X))
+        return Reassignment(sum(result[0] for result in results), len(self.X))
 
-    def sums(self, *, fresh: bool = False) -> Sums:
+    def sums(self, *, fresh: bool = False) -> CentreSums:
         """Over the rows of each centre. fresh: made anew, free of what differences leave over."""
         assert self._sums is not None, "assign first"
         if fresh and not self._exact_sums:
@@ -218,7 +218,7 @@ class BoundedRows:
         self.labels[:] = place[self.labels]
         self._centres = self._centres[kept]
         kept_sums: list[Any] = [np.ascontiguousarray(part[kept]) for part in self._sums]
-        self._sums = Sums(*kept_sums)
+        self._sums = CentreSums(*kept_sums)
 
     def distances(self, C: NDArray[Any], known: Floats | None = None) -> Floats:
         """d² of each row and the centre of its label, or what is known, whichever is smaller."""
@@ -297,7 +297,7 @@ class BoundedRows:
 
     def _add_all(self, k: int) -> None:
         d = self.X.shape[1]
-        self._sums = Sums(np.zeros((k, d)), np.zeros(k), np.zeros(k, np.int64))
+        self._sums = CentreSums(np.zeros((k, d)), np.zeros(k), np.zeros(k, np.int64))
         self._exact_sums = True
         rows = np.arange(len(self.X))
         self._move(rows, np.full(len(rows), -1, np.int32))

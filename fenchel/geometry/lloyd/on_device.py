@@ -22,7 +22,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.geometry.tiles import Nearest, PairFold
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class DeviceRows:
         total = sum(xp.sum(self._weighed(X[part].double(), part), axis=0) for part in self._parts)
         # In the precision of the rows, as centres are.
         middle = (total / self.mass).to(X.dtype).double()
-        self._middle, self.middle = middle, host(middle)
+        self._middle, self.middle = middle, to_numpy(middle)
         squares = xp.concat([self._squares(part) for part in self._parts])
         self.total = float(xp.sum(squares if s is None else squares * s))
         top = math.sqrt(float(xp.max(squares)))
@@ -109,9 +109,9 @@ class DeviceRows:
                 some = rows[lo : lo + 2**17]
                 self._add(some, before[some], -1)
                 self._add(some, labels[some], 1)
-        sums = host(self._sums.double()) * (2.0**-self._point / self._scale)
-        mass = host(self._mass.double()) * 2.0**-self._mass_point
-        return Sums(sums, mass, np.asarray(host(self._counts), np.int64), changed == 0)
+        sums = to_numpy(self._sums.double()) * (2.0**-self._point / self._scale)
+        mass = to_numpy(self._mass.double()) * 2.0**-self._mass_point
+        return Sums(sums, mass, np.asarray(to_numpy(self._counts), np.int64), changed == 0)
 
     def squares(self, C: NDArray[Any]) -> Tensor:
         """d² of each row and the centre of its label."""

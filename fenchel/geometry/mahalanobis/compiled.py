@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray, njit
 from numpy.typing import NDArray
 
-from fenchel.data.native.compiled import SUMS, call_gemm, pointer
+from fenchel.data.passes.native.compiled import SUMS, call_gemm, pointer
 
 
 @njit(**SUMS)

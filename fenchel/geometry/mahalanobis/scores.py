@@ -9,10 +9,10 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, host, is_sparse, like
-from fenchel.data.kernels import TILE, address
-from fenchel.data.rows import Block
-from fenchel.data.statistic import Kernel, Layout, Slots, Statistic, part_rows
+from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
+from fenchel.data.block import Block
+from fenchel.data.passes.loops import TILE, address
+from fenchel.data.statistic import CompiledLoop, RowLayout, Slots, Statistic, part_rows
 
 Floats = NDArray[np.float64]
 STEP = 16  # rows of each R in one product: 5/8 of the work is left at 50 columns, 1/2 in the limit
@@ -41,12 +41,12 @@ class QuadraticScores(Statistic[Floats]):
 
     def __call__(self, block: Block) -> Floats:
         X = block.X
-        Z = double(X.toarray() if is_sparse(X) else X) - like(self.centre, double(X))
+        Z = to_float64(X.toarray() if is_sparse(X) else X) - like(self.centre, to_float64(X))
         parts = [Z @ like(R.T, Z) - like(t, Z) for R, t in zip(self.R, self.t, strict=True)]
         square = array_namespace(Z).stack([(T * T).sum(1) for T in parts], axis=1)
-        return self.offset - 0.5 * host(square)
+        return self.offset - 0.5 * to_numpy(square)
 
-    def compiled(self, block: Block, layout: Layout) -> _QuadraticKernel:
+    def compiled(self, block: Block, layout: RowLayout) -> _QuadraticKernel:
         return _QuadraticKernel(self, block, layout)
 
 
@@ -55,12 +55,12 @@ def triangular(root: Floats) -> Floats:
     return np.ascontiguousarray(np.asarray(np.linalg.qr(root, mode="r"), np.float64))
 
 
-class _QuadraticKernel(Kernel[Floats]):
+class _QuadraticKernel(CompiledLoop[Floats]):
     """Each thread its own rows of one matrix: there is no sum."""
 
     least_parts = 1  # K d² / 2 products for each row of a part
 
-    def __init__(self, scores: QuadraticScores, block: Block, layout: Layout) -> None:
+    def __init__(self, scores: QuadraticScores, block: Block, layout: RowLayout) -> None:
         self.X, self.layout, self.scores = block.X, layout, scores
         self.n = block.n_rows
         K, height, d = scores.R.shape
@@ -74,7 +74,7 @@ class _QuadraticKernel(Kernel[Floats]):
         return ()
 
     def run(self, first: int, last: int, slots: Slots) -> None:
-        from fenchel.data.native.compiled import matrix_product
+        from fenchel.data.passes.native.compiled import matrix_product
         from fenchel.geometry.mahalanobis.compiled import csr_scores, dense_scores
 
         X, scores = self.X, self.scores

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.geometry.distance import Products, bound_factor
+from fenchel.geometry.distance import Bounds, bound_factor
 
 Floats = NDArray[np.float64]
 SAMPLE = 4096  # points that tell the axes
@@ -44,7 +44,7 @@ class Projection(NamedTuple):
     slack: float
 
 
-def projection_of(products: Products) -> Projection:
+def projection_of(products: Bounds) -> Projection:
     """On the principal axes of points prepared for products in float32."""
     m, d = products.doubled.shape
     axes = _axes(products, max(1, d // COLUMNS))
@@ -70,11 +70,11 @@ def projected(rows: Floats, axes: Floats) -> Floats:
     return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0))])
 
 
-def _stored(products: Products, part: slice) -> Floats:
+def _stored(products: Bounds, part: slice) -> Floats:
     return products.doubled[part].astype(np.float64) * -0.5
 
 
-def _axes(products: Products, p: int) -> Floats:
+def _axes(products: Bounds, p: int) -> Floats:
     """About the centre, which the scaled points lie around."""
     m, d = products.doubled.shape
     some = _stored(products, slice(0, None, max(1, m // SAMPLE)))

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fenchel.geometry.compiled import BLOCK, centred, compare, insert, lowest_sum, threshold
-from fenchel.geometry.distance import LANES, Products
+from fenchel.geometry.distance import LANES, Bounds
 from fenchel.geometry.projection.axes import Projection
 
 Rows = NDArray[Any]  # float32 or float64
@@ -52,7 +52,7 @@ def project(
 @njit(**_settings)
 def nearest_by_projections(
     X: Rows,
-    points: Products,
+    points: Bounds,
     projection: Projection,
     tile_rows: int,
     tile_points: int,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.geometry.distance import Points, Products
+from fenchel.geometry.distance import Bounds, Points
 from fenchel.geometry.projection.axes import Projection, projection_of
-from fenchel.geometry.tiles import Fold, Nearest, Tile
+from fenchel.geometry.tiles import Nearest, Tile, TileFold
 
 Floats = NDArray[np.float64]
 # A pair that projections leave open takes as long as ten others: beyond a share of 1 / OPEN all
@@ -24,14 +24,14 @@ TILE_POINTS = 1024
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class NearestByProjections(Fold[tuple[NDArray[np.int64], Floats]]):
+class NearestByProjections(TileFold[tuple[NDArray[np.int64], Floats]]):
     """The answer of `Nearest` for many columns that hold little more than a few do: distances to
     the points, prepared already, are bounded by projections first."""
 
     k: int
     points: Points = field(repr=False)
 
-    def prepare(self, points: Array) -> tuple[Products, Projection]:
+    def prepare(self, points: Array) -> tuple[Bounds, Projection]:
         assert self.points.products is not None, "points of few columns are compared directly"
         return self.points.products, projection_of(self.points.products)
 
@@ -41,7 +41,7 @@ class NearestByProjections(Fold[tuple[NDArray[np.int64], Floats]]):
     def visit(
         self,
         X: NDArray[Any],
-        points: tuple[Products, Projection],
+        points: tuple[Bounds, Projection],
         slots: tuple[NDArray[Any], ...],
         tile: Tile,
     ) -> int:
@@ -51,7 +51,7 @@ class NearestByProjections(Fold[tuple[NDArray[np.int64], Floats]]):
         shape = tile.rows or max(2**17 // width, 16), width
         return int(nearest_by_projections(X, *points, *shape, *slots))
 
-    def refined(self, undecided: float, points: Any, left: int) -> Fold[Any]:
+    def refined(self, undecided: float, points: Any, left: int) -> TileFold[Any]:
         m = len(self.points.rows)
         return self if undecided <= m / OPEN + 16 * self.k else Nearest(self.k, projections=False)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray, njit
 
 from fenchel.data.elementary.compiled import exp
-from fenchel.data.native.compiled import DOUBLE, call_gemm, pointer
+from fenchel.data.passes.native.compiled import DOUBLE, call_gemm, pointer
 from fenchel.geometry.compiled import distances_to, squared_distance
 from fenchel.geometry.distance import LANES
 

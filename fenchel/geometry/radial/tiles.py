@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.kernels import address
+from fenchel.data.passes.loops import address
 from fenchel.geometry.distance import LANES, SHARE, rows_in_order
-from fenchel.geometry.kernel_function import PreparedRows, are_prepared, prepared_together
+from fenchel.geometry.kernel.kernel_function import PreparedRows, are_prepared, prepared_together
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def prepared_for_distances(tables: tuple[Any, ...]) -> tuple[Any, ...]:
 def distance_tile(A: Any, B: Any, gamma: float = 0.0) -> Floats:
     """The matrix of ‖aᵢ - bⱼ‖², or of exp(-γ‖aᵢ - bⱼ‖²) where γ > 0, of prepared rows: equal rows
     have distance 0, and no distance is off by more than `distance.squared_distances` says."""
-    from fenchel.data.native.compiled import matrix_product
+    from fenchel.data.passes.native.compiled import matrix_product
     from fenchel.geometry.radial.compiled import squares_by_product, squares_directly
 
     (rows, a, row_squares), (points, b, point_squares) = A.parts, B.parts

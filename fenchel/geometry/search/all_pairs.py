@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
 from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
-from fenchel.geometry.search.metric import Metric
-from fenchel.geometry.search.search import Floats, Integers, Search, UndefinedDistance, Within
+from fenchel.geometry.search.metric import RowMetric
+from fenchel.geometry.search.search import (
+    Floats,
+    Integers,
+    NeighbourSearch,
+    UndefinedDistance,
+    Within,
+)
 
 # Distances that are held at once, for each thread: 32 MB in float64.
 HELD = 2**22
@@ -23,14 +29,14 @@ HELD = 2**22
 
 @final
 @dataclass(frozen=True, eq=False)
-class AllPairs(Search):
+class AllPairs(NeighbourSearch):
     """The search of points by a metric, every distance being made.
 
     points: rows as the metric takes them: for given distances the numbers of columns; numbers: of
     the points in the table they are from, by which an error names them.
     """
 
-    metric: Metric
+    metric: RowMetric
     points: Any = field(repr=False)
     numbers: Integers | None = field(default=None, repr=False)
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fenchel.geometry.compiled import centred, distances_to, squared_distance, threshold
-from fenchel.geometry.distance import LANES, Products
+from fenchel.geometry.distance import LANES, Bounds
 
 Rows = NDArray[Any]  # float32 or float64
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def collect_directly(
 @njit(**_settings)
 def collect_by_products(
     X: Rows,
-    points: Products,
+    points: Bounds,
     square: float,
     tile_rows: int,
     tile_points: int,

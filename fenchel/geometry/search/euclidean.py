@@ -18,7 +18,7 @@ from fenchel.data.arrays import Array, is_sparse
 from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.neighbours import nearest, tree_of
 from fenchel.geometry.search.radius import points_within
-from fenchel.geometry.search.search import Floats, Integers, Search, Within
+from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, Within
 
 # Between these sizes no square overflows, and none of a difference of neighbouring float64 numbers
 # vanishes; points beyond are moved there by a power of two, which is exact.
@@ -27,7 +27,7 @@ SMALL, LARGE = 1e-120, 1e120
 
 @final
 @dataclass(frozen=True, eq=False)
-class EuclideanSearch(Search):
+class EuclideanSearch(NeighbourSearch):
     """The search of points by ‖x - z‖; squared: answers hold ‖x - z‖² in place of it."""
 
     points: NDArray[Any] = field(repr=False)

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
 from fenchel.geometry.distance import rows_in_order
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.kernel_centring import kernel_distances
+from fenchel.geometry.kernel.centring import kernel_distances
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -60,7 +60,7 @@ METRICS = tuple(sorted({*NAMED, *EUCLIDEAN, "haversine", "precomputed"}))
 OF_TRUTH_VALUES = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 
 
-class Metric(ABC):
+class RowMetric(ABC):
     """A distance of two rows; rows are float arrays in C order, values float64.
 
     refuses_negative: of given numbers a negative one is a mistake; one of a formula is rounding,
@@ -77,7 +77,7 @@ class Metric(ABC):
 
 @final
 @dataclass(frozen=True)
-class NamedMetric(Metric):
+class NamedMetric(RowMetric):
     """A distance of scipy, with its parameters."""
 
     name: str
@@ -102,7 +102,7 @@ class NamedMetric(Metric):
 
 @final
 @dataclass(frozen=True)
-class Haversine(Metric):
+class Haversine(RowMetric):
     """The angle between two points of a sphere, (latitude, longitude) in radians."""
 
     name = "haversine"
@@ -122,7 +122,7 @@ class Haversine(Metric):
 
 @final
 @dataclass(frozen=True)
-class FunctionMetric(Metric):
+class FunctionMetric(RowMetric):
     """A distance by a function of two rows, called once a pair: slow."""
 
     function: Callable[..., Any]
@@ -150,7 +150,7 @@ class FunctionMetric(Metric):
 
 @final
 @dataclass(frozen=True)
-class KernelMetric(Metric):
+class KernelMetric(RowMetric):
     """The distance of the features of a kernel; squares within the rounding errors of their terms,
     4 ε (κ(x, x) + κ(z, z)), are zero, so that equal rows lie at distance zero."""
 
@@ -170,7 +170,7 @@ class KernelMetric(Metric):
 
 @final
 @dataclass(frozen=True)
-class GivenDistances(Metric):
+class GivenDistances(RowMetric):
     """d(x, xⱼ) = the j-th entry of x: rows hold their distances to all points, which are numbers of
     columns."""
 
@@ -192,7 +192,7 @@ def is_euclidean(metric: Any, p: Any, parameters: Mapping[str, Any] | None) -> b
 
 def metric_of(
     metric: Any, p: Any, parameters: Mapping[str, Any] | None, points: NDArray[Any]
-) -> Metric:
+) -> RowMetric:
     """The metric of scikit-learn's parameters. What a metric takes from the data, the variances of
     "seuclidean" and the inverse covariance of "mahalanobis", comes from the points."""
     given = dict(parameters or {})

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array
 from fenchel.geometry.distance import Points
 from fenchel.geometry.search.search import Integers, Within
-from fenchel.geometry.tiles import Count, Floats, Fold, PairFold, Tile, fold_pairs
+from fenchel.geometry.tiles import Count, Floats, PairFold, Tile, TileFold, fold_pairs
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Collect(Fold[None]):
+class Collect(TileFold[None]):
     """Write the points of each row from its place on: numbers, in order, and squared distances."""
 
     radius: float

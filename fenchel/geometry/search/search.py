@@ -54,7 +54,7 @@ def rows_from(start: int, numbers: Integers | None = None) -> Iterator[None]:
         raise UndefinedDistance(error.metric, error.value, row, error.point) from None
 
 
-class Search(ABC):
+class NeighbourSearch(ABC):
     """Points that are searched; answers do not depend on how, nor on threads."""
 
     @property

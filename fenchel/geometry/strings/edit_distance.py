@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from fenchel.data.arrays import Array
-from fenchel.data.kernel_tiles import TILE_POINTS, tiles
+from fenchel.data.design.kernel_tiles import TILE_POINTS, tiles
 from fenchel.data.parallel import parallel_map
-from fenchel.geometry.kernel_function import check_positive
+from fenchel.geometry.kernel.kernel_function import check_positive
 from fenchel.geometry.strings.string_kernel import Floats, StringKernel
 
 # Pairs and characters compared in one call: about a second of one core, so that Ctrl-C is heard.

@@ -21,7 +21,7 @@ from fenchel.geometry.strings.kmers.counts import (
     merged_counts,
     names_of,
 )
-from fenchel.geometry.strings.string_kernel import FeatureKernel, Floats, Values, whole_number
+from fenchel.geometry.strings.string_kernel import FeatureKernel, Floats, Values, checked_integer
 
 PART = 256  # rows whose values with themselves are made at once
 MOST = 20_000  # products of counts for a tile: each takes a millisecond and more
@@ -65,8 +65,8 @@ class Mismatch(FeatureKernel):
     normalised: bool = True
 
     def __post_init__(self) -> None:
-        whole_number("k", self.k, 1)
-        whole_number("m", self.m, 0)
+        checked_integer("k", self.k, 1)
+        checked_integer("m", self.m, 0)
         if self.m >= self.k:
             raise ValueError(f"m must be less than k = {self.k}, got {self.m!r}")
         k, m = int(self.k), int(self.m)

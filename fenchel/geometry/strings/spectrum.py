@@ -7,7 +7,7 @@ from typing import Any, final
 
 from fenchel.geometry.strings.code_points import CodePoints
 from fenchel.geometry.strings.kmers.counts import Counts, count_products, kmer_counts
-from fenchel.geometry.strings.string_kernel import FeatureKernel, Values, whole_number
+from fenchel.geometry.strings.string_kernel import FeatureKernel, Values, checked_integer
 
 
 @final
@@ -34,7 +34,7 @@ class Spectrum(FeatureKernel):
     normalised: bool = True
 
     def __post_init__(self) -> None:
-        whole_number("k", self.k, 1)
+        checked_integer("k", self.k, 1)
 
     def prepare(self, texts: tuple[CodePoints, ...]) -> tuple[Any, ...]:
         return kmer_counts(texts, int(self.k))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.geometry.kernel_function import KernelFunction, are_prepared, prepared_together
+from fenchel.geometry.kernel.kernel_function import KernelFunction, are_prepared, prepared_together
 from fenchel.geometry.strings.code_points import CodePoints, code_points
 
 Floats = NDArray[np.float64]
@@ -119,7 +119,7 @@ def cosines(K: Values, own: Values, other: Values) -> Floats:
     return np.asarray(found)
 
 
-def whole_number(name: str, value: Any, least: int) -> None:
+def checked_integer(name: str, value: Any, least: int) -> None:
     """ValueError unless a parameter of a kernel is a whole number from `least` on."""
     if isinstance(value, bool) or int(value) != value or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")

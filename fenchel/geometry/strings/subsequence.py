@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from fenchel.data.parallel import parallel_map
 from fenchel.geometry.strings.code_points import CodePoints, Numbers
-from fenchel.geometry.strings.string_kernel import FeatureKernel, Floats, Values, whole_number
+from fenchel.geometry.strings.string_kernel import FeatureKernel, Floats, Values, checked_integer
 
 # Pairs and characters compared in one call: about a second of one core, so that Ctrl-C is heard.
 PAIRS, CELLS = 8192, 4e9
@@ -53,7 +53,7 @@ class Subsequence(FeatureKernel):
     normalised: bool = True
 
     def __post_init__(self) -> None:
-        whole_number("k", self.k, 1)
+        checked_integer("k", self.k, 1)
         if not 0.0 < self.decay <= 1.0:
             raise ValueError(f"decay must lie in (0, 1], got {self.decay!r}")
         if not self.normalised and 2.0 * self.k * math.log(self.decay) < math.log(SMALLEST):

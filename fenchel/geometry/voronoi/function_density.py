@@ -48,7 +48,7 @@ LOOK = 2**11  # triangles of the domain that are looked at to draw from a densit
 CANDIDATES = 8
 
 
-class Rule(NamedTuple):
+class QuadratureRule(NamedTuple):
     """Barycentric coordinates of nodes and then of places beside the corners (q + 3, 3); weights of
     the nodes, (q,); and the matrix (q + 3, q + 3) of values to their weighed distances from the
     polynomial that fits those at the nodes."""
@@ -59,7 +59,7 @@ class Rule(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def rule() -> Rule:
+def rule() -> QuadratureRule:
     from scipy.special import roots_jacobi
 
     a, wa = roots_jacobi(ORDER, 1, 0)  # the weight 1 - a of the collapsed side
@@ -78,7 +78,7 @@ def rule() -> Rule:
     misfit = np.eye(len(nodes))
     misfit[:, :-3] -= values @ fit
     misfit *= np.concatenate([roots, np.full(3, math.sqrt(CORNER))])[:, None]
-    return Rule(nodes, weights, misfit)
+    return QuadratureRule(nodes, weights, misfit)
 
 
 class _Parts(NamedTuple):

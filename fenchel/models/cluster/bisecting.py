@@ -15,18 +15,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, Kind, warn_outside
-from fenchel.convex.spectral_bounds import (
+from fenchel.convex.partition.spectral_bounds import (
     lower_bound_in_units,
     scatter_bounds,
     square_in_units,
 )
 from fenchel.data.blocks import Blocks
-from fenchel.models.base import rows_in
+from fenchel.models.array_namespace import fit_method
 from fenchel.models.cluster.bisection_tree import BisectionTree
 from fenchel.models.cluster.centres import CentreClusterer, exponent_of, in_units
-from fenchel.models.cluster.division import Bisection, Division, Piece
+from fenchel.models.cluster.division import Bisection, Division, RowSubset
 from fenchel.models.cluster.rows import cluster_rows
-from fenchel.models.namespace import fit_method
+from fenchel.models.estimator import validated_blocks
 
 Floats = NDArray[np.float64]
 MIN_GAIN = 0.01  # of the total scatter, which is then divided a hundred times at most
@@ -41,7 +41,7 @@ class _Leaf:
 
     node: int
     path: tuple[int, ...]
-    piece: Piece
+    piece: RowSubset
     energy: float
     mass: float
     whole: bool = False
@@ -173,7 +173,7 @@ class BisectingKMeans(CentreClusterer):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BisectingKMeans:
         """Cluster the rows X; y is ignored."""
-        given = rows_in(self, X, None, sample_weight)
+        given = validated_blocks(self, X, None, sample_weight)
         least, most = self._limits(given.n_rows)
         exponent = exponent_of(given)
         blocks = in_units(given, exponent)
@@ -268,7 +268,7 @@ class _Growth:
         self.entropy = [int(one) for one in seed]
         self.n_rows, self.steps = blocks.n_rows, 0
         rows = cluster_rows(blocks)
-        root = Piece.whole(blocks, self._rng(()))
+        root = RowSubset.all_rows(blocks, self._rng(()))
         centre = rows.middle.astype(blocks.dtype)
         self.centres, self.energy, self.mass = [centre], [0.0], [rows.mass]
         self.divided: list[int] = []

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.result_table import Tabular
-from fenchel.models.base import host_keep
+from fenchel.data.display.result_table import Tabular
 from fenchel.models.cluster.rows import nearest_centres
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class BisectionTree(Tabular):
     def assigned(self, X: Any, exponent: int) -> tuple[NDArray[np.int32], Floats]:
         """The cluster of each row and d² to its centre, of rows in units of 2^exponent: at each
         division the nearer of the two centres, ties to the left."""
-        rows = X if is_sparse(X) else host_keep(X)
+        rows = X if is_sparse(X) else as_numpy(X)
         C = np.ldexp(self.centers, -exponent).astype(self.centers.dtype)
         squares = nearest_centres(rows, C[:1])[1]
         inside = {0: np.arange(rows.shape[0])}

@@ -19,16 +19,16 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.spectral_bounds import square_in_units
-from fenchel.data.arrays import host, is_sparse
+from fenchel.convex.partition.spectral_bounds import square_in_units
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.in_memory import InMemory
-from fenchel.data.table import attach
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.intake import with_target
 from fenchel.geometry.distance import squared_distances
-from fenchel.models.base import host_keep, is_remote, rows_in
-from fenchel.models.certified import SelfCertified
-from fenchel.models.cluster.bounds.best import Search, proved_clustering, search_of
-from fenchel.models.namespace import dispatches, on_device_of
+from fenchel.models.array_namespace import dispatches, on_device_of
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.cluster.bounds.best import BoundEffort, proved_clustering, search_of
+from fenchel.models.estimator import as_numpy, is_remote, validated_blocks
 
 Floats = NDArray[np.float64]
 # Between these powers of two squares of differences, and sums of many of them, neither overflow nor
@@ -49,7 +49,7 @@ class _Most:
 def _most(X: Any) -> float:
     if is_sparse(X):
         return float(np.abs(X.data).max(initial=0.0))
-    rows = host_keep(X)
+    rows = as_numpy(X)
     return float(max(rows.max(initial=0.0), -rows.min(initial=0.0)))
 
 
@@ -73,11 +73,11 @@ def in_units(blocks: Blocks, exponent: int) -> Blocks:
             X = X.copy()
             X.data = np.ldexp(X.data, -exponent)
         else:
-            X = np.ldexp(host_keep(X), -exponent)
+            X = np.ldexp(as_numpy(X), -exponent)
         return Block(block.start, X, block.y, block.weight)
 
-    if isinstance(blocks, InMemory):
-        return InMemory(scale(blocks.whole), blocks.names)
+    if isinstance(blocks, ArrayBlocks):
+        return ArrayBlocks(scale(blocks.whole), blocks.names)
     return blocks.map(scale)
 
 
@@ -116,7 +116,7 @@ class CentreClusterer(
         blocks, C, exponent = self._rows_and_centres(X)
         parts = []
         for block in blocks:
-            rows = block.X if is_sparse(block.X) else host_keep(block.X)
+            rows = block.X if is_sparse(block.X) else as_numpy(block.X)
             parts.append(np.sqrt(squared_distances(rows, C)).astype(blocks.dtype))
         with np.errstate(over="ignore"):
             found = np.ldexp(np.concatenate(parts), exponent)
@@ -131,19 +131,19 @@ class CentreClusterer(
         """What these rows cost at the centres, and the best bound of as many centres that a second
         or so finds."""
         J, blocks, exponent = self._cost(X, sample_weight)
-        C = host_keep(self.cluster_centers_)
+        C = as_numpy(self.cluster_centers_)
         C = np.ldexp(C, -exponent).astype(blocks.dtype)
         return proved_clustering(blocks, C, J, exponent, self._proof_search)
 
     @property
-    def _proof_search(self) -> Search | None:
+    def _proof_search(self) -> BoundEffort | None:
         """The effort that a bound is worth."""
         return search_of("auto")
 
     def _cost(self, X: Any, weight: Any) -> tuple[float, Blocks, int]:
         blocks, _, exponent = self._rows_and_centres(X)
         if weight is not None:
-            blocks = attach(blocks, None, weight)
+            blocks = with_target(blocks, None, weight)
 
         def cost(block: Block) -> float:
             squares = self._assigned(block.X, exponent)[1]
@@ -154,8 +154,8 @@ class CentreClusterer(
     def _rows_and_centres(self, X: Any) -> tuple[Blocks, NDArray[Any], int]:
         """Rows and centres in units that squares can bear."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
-        C = host_keep(self.cluster_centers_)
+        blocks = validated_blocks(self, X, reset=False)
+        C = as_numpy(self.cluster_centers_)
         exponent = exponent_of(blocks, C)
         return in_units(blocks, exponent), np.ldexp(C, -exponent).astype(C.dtype), exponent
 
@@ -169,7 +169,7 @@ class CentreClusterer(
 def _weights(block: Block) -> Floats:
     if block.weight is None:
         return np.ones(block.n_rows)
-    return np.asarray(host(block.weight), np.float64)
+    return np.asarray(to_numpy(block.weight), np.float64)
 
 
 def _as_given(values: NDArray[Any], X: Any) -> Any:

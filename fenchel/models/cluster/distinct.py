@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.models.base import host_keep
 from fenchel.models.cluster.rows import row_of
 from fenchel.models.cluster.seeding import row_values
+from fenchel.models.estimator import as_numpy
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class DistinctRows:
     most: int
 
     def __call__(self, block: Block) -> Distinct:
-        X = block.X if is_sparse(block.X) else host_keep(block.X)
-        s = None if block.weight is None else np.asarray(host(block.weight))
+        X = block.X if is_sparse(block.X) else as_numpy(block.X)
+        s = None if block.weight is None else np.asarray(to_numpy(block.weight))
         found: dict[int, NDArray[Any]] = {}
         lo, step = 0, 2 * self.most + 64
         while lo < X.shape[0]:

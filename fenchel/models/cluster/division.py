@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
+from fenchel.data.block import part_of
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.in_memory import InMemory
-from fenchel.data.rows import part_of
-from fenchel.models.base import host_keep
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.models.cluster.distinct import few_rows
-from fenchel.models.cluster.lloyd import Lloyd, best_walk
+from fenchel.models.cluster.lloyd import Lloyd, best_run
 from fenchel.models.cluster.rows import cluster_rows, summed
 from fenchel.models.cluster.seeding import (
     canonical_order,
@@ -24,6 +23,7 @@ from fenchel.models.cluster.seeding import (
     kmeans_plus_plus,
     random_rows,
 )
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 # Bytes of the dense rows of a cluster that are brought into memory to be divided there: a pass over
@@ -32,7 +32,7 @@ HELD = 2**26
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowSubset:
     """Some rows of a table, by their numbers in it.
 
     blocks: those rows in memory, in an order that their values alone decide, or the whole table, in
@@ -44,32 +44,32 @@ class Piece:
     held: bool
 
     @classmethod
-    def whole(cls, blocks: Blocks, rng: np.random.Generator) -> Piece:
+    def all_rows(cls, blocks: Blocks, rng: np.random.Generator) -> RowSubset:
         every = np.arange(blocks.n_rows)
-        if isinstance(blocks, InMemory):
+        if isinstance(blocks, ArrayBlocks):
             return cls._of_rows(blocks.whole, every, rng)
         return cls(blocks, every, False)._lifted(rng)
 
     @classmethod
-    def _of_rows(cls, rows: Block, numbers: NDArray[Any], rng: np.random.Generator) -> Piece:
-        X = rows.X if issparse(rows.X) else np.ascontiguousarray(host_keep(rows.X))
-        weight = None if rows.weight is None else np.asarray(host(rows.weight), np.float64)
+    def _of_rows(cls, rows: Block, numbers: NDArray[Any], rng: np.random.Generator) -> RowSubset:
+        X = rows.X if issparse(rows.X) else np.ascontiguousarray(as_numpy(rows.X))
+        weight = None if rows.weight is None else np.asarray(to_numpy(rows.weight), np.float64)
         order = canonical_order(X, rng)
-        return cls(InMemory(part_of(Block(0, X, None, weight), order, 0)), numbers[order], True)
+        return cls(ArrayBlocks(part_of(Block(0, X, None, weight), order, 0)), numbers[order], True)
 
-    def _lifted(self, rng: np.random.Generator) -> Piece:
+    def _lifted(self, rng: np.random.Generator) -> RowSubset:
         """The same piece in memory, where it is small enough."""
         size = len(self.numbers) * self.blocks.n_cols * self.blocks.dtype.itemsize
         if self.held or size > HELD:
             return self
-        return Piece._of_rows(self.blocks.take(self.numbers), self.numbers, rng)
+        return RowSubset._of_rows(self.blocks.take(self.numbers), self.numbers, rng)
 
-    def part(self, inside: NDArray[np.bool_], rng: np.random.Generator) -> Piece:
+    def part(self, inside: NDArray[np.bool_], rng: np.random.Generator) -> RowSubset:
         """The rows of this piece that lie inside."""
         numbers = self.numbers[inside]
-        if isinstance(self.blocks, InMemory):
+        if isinstance(self.blocks, ArrayBlocks):
             rows = part_of(self.blocks.whole, np.flatnonzero(inside), 0)
-            return Piece(InMemory(rows), numbers, True)
+            return RowSubset(ArrayBlocks(rows), numbers, True)
         member = np.zeros(self.blocks.n_rows)
         member[numbers] = 1.0
 
@@ -79,7 +79,7 @@ class Piece:
             return replace(block, weight=weight)
 
         marked = self.blocks.with_aux(member=member).map_targets(keep)
-        return Piece(marked, numbers, False)._lifted(rng)
+        return RowSubset(marked, numbers, False)._lifted(rng)
 
     def alike(self) -> NDArray[Any] | None:
         """The row of which all others are copies, if they are."""
@@ -88,11 +88,11 @@ class Piece:
 
     def weight(self) -> Floats:
         """Of its rows, in the order of their numbers."""
-        if isinstance(self.blocks, InMemory):
+        if isinstance(self.blocks, ArrayBlocks):
             s = self.blocks.whole.weight
             return np.ones(len(self.numbers)) if s is None else np.asarray(s, np.float64)
         given = self.blocks.reduce(
-            lambda b: (np.ones(b.n_rows) if b.weight is None else np.asarray(host(b.weight)),)
+            lambda b: (np.ones(b.n_rows) if b.weight is None else np.asarray(to_numpy(b.weight)),)
         )
         return np.concatenate(given)[self.numbers]
 
@@ -121,14 +121,14 @@ class Bisection:
     max_iter: int
     tol: float
 
-    def divide(self, piece: Piece, rng: np.random.Generator) -> Division | None:
+    def divide(self, piece: RowSubset, rng: np.random.Generator) -> Division | None:
         """None where the rows are all alike."""
         rows = cluster_rows(piece.blocks)
         starts = list(self._starts(piece, rng))
         if len(starts[0]) < 2:
             return None
         solver = Lloyd(shift=self.tol * rows.variance)
-        best = best_walk(rows, starts, solver, self.max_iter)
+        best = best_run(rows, starts, solver, self.max_iter)
         labels = best.labels if piece.held else best.labels[piece.numbers]
         mass = summed(labels, piece.weight(), 2)
         if not mass.min() > 0.0:
@@ -139,10 +139,10 @@ class Bisection:
             centres, labels, energy, mass = centres[order], 1 - labels, energy[order], mass[order]
         return Division(centres, labels, energy, mass, best.solution.steps)
 
-    def _starts(self, piece: Piece, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+    def _starts(self, piece: RowSubset, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
         blocks = piece.blocks
         for _ in range(self.n_init):
-            if not isinstance(blocks, InMemory):
+            if not isinstance(blocks, ArrayBlocks):
                 first = kmeans_parallel(blocks, 2, rng)
             elif self.init == "random":
                 first = random_rows(blocks.whole.X, blocks.whole.weight, 2, rng)

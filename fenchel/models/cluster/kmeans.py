@@ -17,18 +17,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.convex.spectral_bounds import square_in_units
+from fenchel.convex.partition.spectral_bounds import square_in_units
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.in_memory import InMemory
-from fenchel.models.base import host_keep, rows_in
-from fenchel.models.cluster.bounds.best import Search, proved_clustering, search_of
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.cluster.bounds.best import BoundEffort, proved_clustering, search_of
 from fenchel.models.cluster.centres import CentreClusterer, exponent_of, in_units
 from fenchel.models.cluster.distinct import few_rows
-from fenchel.models.cluster.lloyd import Lloyd, best_walk
+from fenchel.models.cluster.lloyd import Lloyd, best_run
 from fenchel.models.cluster.rows import cluster_rows, nearest_centres
 from fenchel.models.cluster.running_means import RunningMeans
 from fenchel.models.cluster.seeding import kmeans_parallel, kmeans_plus_plus, random_rows
-from fenchel.models.namespace import fit_method
+from fenchel.models.estimator import as_numpy, validated_blocks
 
 STARTS = 10  # of n_init="auto" where the start is not chosen with care
 STARTING = {"k-means++", "plain-k-means++", "k-means||", "random"}
@@ -177,7 +177,7 @@ class KMeans(CentreClusterer):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows X; y is ignored."""
-        given = rows_in(self, X, None, sample_weight)
+        given = validated_blocks(self, X, None, sample_weight)
         exponent = exponent_of(given)
         blocks = in_units(given, exponent)
         k = self._count(blocks)
@@ -189,7 +189,7 @@ class KMeans(CentreClusterer):
         state = check_random_state(self.random_state)
         starts = (self._start(given, blocks, exponent, state, k) for _ in range(self._starts()))
         solver = Lloyd(shift=self.tol * rows.variance, teleport=self.empty == "teleport")
-        best = best_walk(rows, starts, solver, self.max_iter, self._show)
+        best = best_run(rows, starts, solver, self.max_iter, self._show)
         J, solution, self.labels_ = best.value, best.solution, best.labels
         self.start_values_ = np.array([square_in_units(one, exponent) for one in best.values])
         memory = solution.state.memory
@@ -211,7 +211,7 @@ class KMeans(CentreClusterer):
         from there. `labels_` and `inertia_` are those of the batch, and nothing is proved.
         """
         first = "cluster_centers_" not in vars(self)
-        given = rows_in(self, X, None, sample_weight, reset=first)
+        given = validated_blocks(self, X, None, sample_weight, reset=first)
         known = np.empty((0, given.n_cols)) if first else self._running()
         exponent = exponent_of(given, known)
         blocks = in_units(given, exponent)
@@ -225,7 +225,7 @@ class KMeans(CentreClusterer):
             means = RunningMeans(start, np.zeros(k))
             self.n_iter_ = self.n_reseeds_ = 0
         else:
-            means = RunningMeans(np.ldexp(known, -exponent), host_keep(self.counts_))
+            means = RunningMeans(np.ldexp(known, -exponent), as_numpy(self.counts_))
         means, sent = means.moved(rows)
         self.running_means_ = np.ldexp(means.centres, exponent)
         self.cluster_centers_ = self.running_means_.astype(blocks.dtype)
@@ -244,7 +244,7 @@ class KMeans(CentreClusterer):
     def _running(self) -> NDArray[np.float64]:
         """The centres in float64."""
         known = vars(self).get("running_means_", self.cluster_centers_)
-        return np.asarray(host_keep(known), np.float64)
+        return np.asarray(as_numpy(known), np.float64)
 
     def _count(self, blocks: Blocks) -> int:
         """k, which the rows must be enough for."""
@@ -267,14 +267,14 @@ class KMeans(CentreClusterer):
 
         def stat(block: Block) -> Totals:
             s = block.weight
-            return Totals((None if s is None else np.asarray(host_keep(s), np.float64),))
+            return Totals((None if s is None else np.asarray(as_numpy(s), np.float64),))
 
         weight = blocks.reduce(stat)[0]
         s = None if weight[0] is None else np.concatenate(weight)
         self.counts_ = np.bincount(self.labels_, s, minlength=k).astype(np.float64)
 
     @property
-    def _proof_search(self) -> Search | None:
+    def _proof_search(self) -> BoundEffort | None:
         return search_of("sdp" if self.prove == "sdp" else "auto")
 
     def _show(self, step: int, point: NDArray[Any], proof: Certificate) -> None:
@@ -283,7 +283,7 @@ class KMeans(CentreClusterer):
 
     def _assigned(self, X: Any, exponent: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The nearest centre of each row, ties to the lower number."""
-        C = host_keep(self.cluster_centers_)
+        C = as_numpy(self.cluster_centers_)
         return nearest_centres(X, np.ldexp(C, -exponent).astype(C.dtype))
 
     def _conclude(
@@ -291,7 +291,7 @@ class KMeans(CentreClusterer):
     ) -> None:
         """The history and the proof."""
         if self.prove:
-            C = host_keep(self.cluster_centers_)
+            C = as_numpy(self.cluster_centers_)
             C = np.ldexp(C, -exponent).astype(C.dtype)
             proof = proved_clustering(blocks, C, J, exponent, search_of(self.prove))
         else:
@@ -349,14 +349,14 @@ class KMeans(CentreClusterer):
                 return np.asarray(kmeans_parallel(blocks, k, rng, trials), blocks.dtype)
             whole = _held(blocks)
             X, weight = whole.whole.X, whole.whole.weight
-            X = X if issparse(X) else host_keep(X)
-            s = None if weight is None else np.asarray(host_keep(weight), np.float64)
+            X = X if issparse(X) else as_numpy(X)
+            s = None if weight is None else np.asarray(as_numpy(weight), np.float64)
             if init == "random":
                 return np.asarray(random_rows(X, s, k, rng), blocks.dtype)
             return np.asarray(kmeans_plus_plus(X, s, k, rng, trials), blocks.dtype)
         if callable(init):
             init = init(given.gather().X, k, random_state=state)
-        init = host_keep(init.toarray() if issparse(init) else init)
+        init = as_numpy(init.toarray() if issparse(init) else init)
         C = check_array(init, dtype=blocks.dtype, order="C", copy=True)
         if C.shape != (k, blocks.n_cols):
             raise ValueError(
@@ -366,5 +366,5 @@ class KMeans(CentreClusterer):
         return np.asarray(np.ldexp(C, -exponent))
 
 
-def _held(blocks: Blocks) -> InMemory:
-    return blocks if isinstance(blocks, InMemory) else InMemory(blocks.gather(), blocks.names)
+def _held(blocks: Blocks) -> ArrayBlocks:
+    return blocks if isinstance(blocks, ArrayBlocks) else ArrayBlocks(blocks.gather(), blocks.names)

@@ -112,7 +112,7 @@ class SquaredDistances(Distortion):
         self, point: Centres, seen: Any = None, dual: Any = None, enough: float = 1e-9
     ) -> Certificate:
         """J is not negative: what a bound can say of the rows, it says of any centres
-        (`fenchel.convex.spectral_bounds`)."""
+        (`fenchel.convex.partition.spectral_bounds`)."""
         value = float(self.rows.labelled(point)[1].sum())
         return Certificate(value, 0.0, "spectral")
 
@@ -181,7 +181,7 @@ class Lloyd(Solver):
 
 
 @dataclass(frozen=True, slots=True)
-class BestWalk:
+class BestRun:
     """The walk that ends at the least J: its last centres, each row's label and each cluster's
     energy there, and what every start came to."""
 
@@ -195,13 +195,13 @@ class BestWalk:
         return float(self.energy.sum())
 
 
-def best_walk(
+def best_run(
     rows: ClusterRows,
     starts: Iterable[Centres],
     solver: Lloyd,
     max_steps: int,
     callback: Callable[[int, Centres, Certificate], bool | None] | None = None,
-) -> BestWalk:
+) -> BestRun:
     """Lloyd's algorithm from each start; of equal ends the first."""
     best, values = None, []
     for first in starts:
@@ -213,6 +213,6 @@ def best_walk(
         labels, energy = rows.labelled(solution.point)
         values.append(float(energy.sum()))
         if best is None or values[-1] < best.value:
-            best = BestWalk(solution, labels, energy, ())
+            best = BestRun(solution, labels, energy, ())
     assert best is not None, "no start"
-    return BestWalk(best.solution, best.labels, best.energy, tuple(values))
+    return BestRun(best.solution, best.labels, best.energy, tuple(values))

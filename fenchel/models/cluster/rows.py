@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.in_memory import InMemory
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.lloyd.hamerly import BoundedRows
 from fenchel.geometry.lloyd.on_device import DeviceRows, half_product
 from fenchel.geometry.tiles import Nearest, PairFold
-from fenchel.models.base import host_keep
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 
@@ -83,13 +83,13 @@ class ClusterRows(ABC):
         """Centres without rows are gone."""
 
 
-class HeldRows(ClusterRows):
+class RowsInMemory(ClusterRows):
     """A table in memory, in C order: bounds tell of most rows that their centre is the same."""
 
-    def __init__(self, blocks: InMemory) -> None:
+    def __init__(self, blocks: ArrayBlocks) -> None:
         X, weight = blocks.whole.X, blocks.whole.weight
         self.blocks = blocks
-        self.weight = None if weight is None else np.asarray(host(weight), np.float64)
+        self.weight = None if weight is None else np.asarray(to_numpy(weight), np.float64)
         self.mass = float(len(X)) if self.weight is None else float(self.weight.sum())
         self.middle = _middle(blocks, self.mass)
         self.bounded = BoundedRows(X, self.weight, self.middle)
@@ -181,7 +181,7 @@ class PassedRows(ClusterRows):
 class RowsOnDevice(PassedRows):
     """A table on an accelerator: rows, labels and sums stay there."""
 
-    def __init__(self, blocks: InMemory) -> None:
+    def __init__(self, blocks: ArrayBlocks) -> None:
         self.whole = whole = blocks.whole
         self.blocks = blocks
         self.device = DeviceRows(whole.X, whole.weight, half_product(whole.X))
@@ -201,8 +201,8 @@ class RowsOnDevice(PassedRows):
 
     def labelled(self, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
         self.device.assign(C)
-        labels = host(self.device.labels).astype(np.int32)
-        squares = host(self.device.squares(C))
+        labels = to_numpy(self.device.labels).astype(np.int32)
+        squares = to_numpy(self.device.squares(C))
         return labels, summed(labels, _weigh(self.whole, squares), len(C))
 
 
@@ -216,14 +216,14 @@ class LloydSums:
     def __call__(self, block: Block) -> Totals:
         labels, squares = nearest_centres(block.X, self.C)
         k, n = len(self.C), len(labels)
-        s = np.ones(n) if block.weight is None else np.asarray(host(block.weight), np.float64)
+        s = np.ones(n) if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
         mass = np.bincount(labels, s, minlength=k)
         counts = np.bincount(labels, s > 0.0, minlength=k).astype(np.int64)
         member = csr_array((s, labels, np.arange(n + 1)), shape=(n, k)).T
         if is_sparse(block.X):
-            sums = (member @ double(block.X)).toarray() - mass[:, None] * self.middle
+            sums = (member @ to_float64(block.X)).toarray() - mass[:, None] * self.middle
         else:
-            sums = member @ (host(block.X) - self.middle)
+            sums = member @ (to_numpy(block.X) - self.middle)
         return Totals(np.asarray(sums), mass, counts, float((s * squares).sum()))
 
 
@@ -262,21 +262,21 @@ class CostliestRows:
 
 def nearest_centres(X: Any, C: NDArray[Any]) -> tuple[NDArray[np.int32], Floats]:
     """The nearest centre of each row, and their squared distance."""
-    rows = X if is_sparse(X) else host_keep(X)
+    rows = X if is_sparse(X) else as_numpy(X)
     numbers, squares = PairFold.of(C, Nearest(), rows.dtype, None)(rows)
     return numbers[:, 0].astype(np.int32), squares[:, 0]
 
 
 def row_of(X: Any, i: int) -> NDArray[Any]:
     """Row i, dense."""
-    return X[[i]].toarray()[0] if is_sparse(X) else host_keep(X[i])
+    return X[[i]].toarray()[0] if is_sparse(X) else as_numpy(X[i])
 
 
 def cluster_rows(blocks: Blocks) -> ClusterRows:
     """Rows to be clustered, by their home."""
-    if isinstance(blocks, InMemory) and isinstance(blocks.whole.X, np.ndarray):
-        return HeldRows(blocks)
-    if isinstance(blocks, InMemory) and blocks.on_device and blocks.whole.X.device.type != "cpu":
+    if isinstance(blocks, ArrayBlocks) and isinstance(blocks.whole.X, np.ndarray):
+        return RowsInMemory(blocks)
+    if isinstance(blocks, ArrayBlocks) and blocks.on_device and blocks.whole.X.device.type != "cpu":
         return RowsOnDevice(blocks)
     return PassedRows(blocks)
 
@@ -287,7 +287,9 @@ def summed(labels: NDArray[np.int32], values: Floats, k: int) -> Floats:
 
 
 def _mass(block: Block) -> Totals:
-    return Totals(float(block.n_rows) if block.weight is None else float(host(block.weight).sum()))
+    return Totals(
+        float(block.n_rows) if block.weight is None else float(to_numpy(block.weight).sum())
+    )
 
 
 def _middle(blocks: Blocks, mass: float) -> Floats:
@@ -296,11 +298,11 @@ def _middle(blocks: Blocks, mass: float) -> Floats:
     def stat(block: Block) -> Totals:
         X = block.X
         if block.weight is not None:
-            s = np.asarray(host(block.weight), np.float64)
-            return Totals(s @ (double(X) if is_sparse(X) else host(X)))
+            s = np.asarray(to_numpy(block.weight), np.float64)
+            return Totals(s @ (to_float64(X) if is_sparse(X) else to_numpy(X)))
         if is_sparse(X):
             return Totals(np.asarray(X.sum(axis=0, dtype=np.float64)))
-        return Totals(host_keep(X).sum(axis=0, dtype=np.float64))
+        return Totals(as_numpy(X).sum(axis=0, dtype=np.float64))
 
     mean = np.asarray(blocks.reduce(stat)[0], np.float64) / mass
     return mean.astype(blocks.dtype).astype(np.float64)
@@ -310,16 +312,18 @@ def _squares(block: Block, middle: Floats) -> Floats:
     """‖xᵢ - middle‖²."""
     X = block.X
     if is_sparse(X):
-        wide = double(X)
+        wide = to_float64(X)
         cross = wide @ middle
         own = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         return np.maximum(own - 2.0 * cross + middle @ middle, 0.0)
-    left = host(X) - middle
+    left = to_numpy(X) - middle
     return np.asarray(np.einsum("ij,ij->i", left, left))
 
 
 def _weigh(block: Block, values: Floats) -> Floats:
-    return values if block.weight is None else values * np.asarray(host(block.weight), np.float64)
+    return (
+        values if block.weight is None else values * np.asarray(to_numpy(block.weight), np.float64)
+    )
 
 
 def _objective(total: float, middle: Floats, C: NDArray[Any], sums: Floats, mass: Floats) -> float:

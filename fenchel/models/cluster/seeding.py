@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.memory import free_memory
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.lloyd.potential import Potential, drawn_index
-from fenchel.models.base import host_keep
 from fenchel.models.cluster.rows import nearest_centres, row_of
-from fenchel.solve.online.compiled import remix, row_keys
+from fenchel.models.estimator import as_numpy
+from fenchel.solve.online.compiled import reshuffle, row_keys
 
 Floats = NDArray[np.float64]
 ROUNDS, OVERSAMPLING = 5, 2.0  # of k-means‖, as its authors recommend
@@ -136,7 +136,7 @@ def kmeans_parallel(
 
     def attract(block: Block) -> Totals:
         labels, _ = nearest_centres(block.X, chosen)
-        s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
+        s = None if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
         return Totals(np.bincount(labels, s, minlength=len(chosen)).astype(np.float64))
 
     mass = blocks.reduce(attract)[0]
@@ -166,12 +166,12 @@ class _Draw:
     expected: float
 
     def __call__(self, block: Block) -> _Drawn:
-        X = block.X if is_sparse(block.X) else host_keep(block.X)
+        X = block.X if is_sparse(block.X) else as_numpy(block.X)
         # Equal rows are one row, of their weights together.
         keys, rows, which = np.unique(row_values(X), return_index=True, return_inverse=True)
-        s = np.bincount(which, None if block.weight is None else host(block.weight))
+        s = np.bincount(which, None if block.weight is None else to_numpy(block.weight))
         mixed = np.empty(len(keys), np.uint64)
-        remix(keys, np.uint64(self.seed), mixed)
+        reshuffle(keys, np.uint64(self.seed), mixed)
         u = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
         if self.chosen is None:
             # An exponential clock a row: the first to ring is drawn in proportion to its weight.
@@ -194,7 +194,7 @@ class _Cost:
 
     def __call__(self, block: Block) -> Totals:
         D = nearest_centres(block.X, self.C)[1]
-        return Totals(float(D.sum() if block.weight is None else D @ host(block.weight)))
+        return Totals(float(D.sum() if block.weight is None else D @ to_numpy(block.weight)))
 
 
 def canonical_order(X: Any, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -204,7 +204,7 @@ def canonical_order(X: Any, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _keys(X: Any, rng: np.random.Generator) -> NDArray[np.uint64]:
     keys = np.empty(X.shape[0], np.uint64)
-    remix(row_values(X), np.uint64(rng.integers(2**62)), keys)
+    reshuffle(row_values(X), np.uint64(rng.integers(2**62)), keys)
     return keys
 
 
@@ -227,7 +227,7 @@ def _distances(X: Any, rows: list[int]) -> Floats:
     """(len(rows), n): squared distances of all rows to some of them."""
     n = X.shape[0]
     if is_sparse(X):
-        wide = double(X)
+        wide = to_float64(X)
         some = wide[rows].toarray()
         own = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         cross = wide @ some.T

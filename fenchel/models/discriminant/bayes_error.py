@@ -20,7 +20,7 @@ from scipy.linalg import pinv
 from scipy.special import expit, ndtr
 
 from fenchel.data.arrays import softmax
-from fenchel.data.rows import Block
+from fenchel.data.block import Block
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 
 Floats = NDArray[np.float64]

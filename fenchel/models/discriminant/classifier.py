@@ -12,27 +12,27 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.data.arrays import host, logsumexp
+from fenchel.data.arrays import logsumexp, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import Column
-from fenchel.data.in_memory import InMemory
+from fenchel.data.design.matrix import Concatenated
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.statistic import Statistic, kernel_of, on_block
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
-from fenchel.models.base import rows_in
+from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.discriminant.bayes_error import BayesError, simulated
-from fenchel.models.namespace import dispatches, on_device_of
-from fenchel.models.odds import log_probabilities, probabilities
+from fenchel.models.estimator import validated_blocks
+from fenchel.models.linear.odds import log_probabilities, probabilities
 
 Floats = NDArray[np.float64]
 
 
 def each_row(blocks: Blocks, stat: Statistic[Floats]) -> Floats:
     """A statistic whose value has one line for each row of a block, of all rows."""
-    if isinstance(blocks, InMemory) and kernel_of(stat, blocks.whole) is not None:
+    if isinstance(blocks, ArrayBlocks) and kernel_of(stat, blocks.whole) is not None:
         return blocks.reduce(stat)
 
-    def lines(block: Block) -> Column:
-        return Column([on_block(stat, block)])
+    def lines(block: Block) -> Concatenated:
+        return Concatenated([on_block(stat, block)])
 
     return np.concatenate(blocks.reduce(lines))
 
@@ -50,7 +50,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _joint(self, X: Any) -> Any:
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         scores = each_row(blocks, self._densities()).astype(blocks.dtype, copy=False)
         return on_device_of(scores, X) if is_torch_array(X) or dispatches(X) else scores
 
@@ -72,7 +72,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> Any:
         """The class of the largest posterior probability, the first of those that tie."""
-        codes = host(self._joint(X)).argmax(axis=1)
+        codes = to_numpy(self._joint(X)).argmax(axis=1)
         labels = self.classes_[codes]
         numeric = labels.dtype.kind in "fiub"
         return on_device_of(labels, X) if numeric and dispatches(X) else labels

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.in_memory import InMemory
-from fenchel.models.base import host_keep
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.models.discriminant.estimates.class_sums import class_sums
-from fenchel.models.discriminant.estimates.covariance import EPS, Root
-from fenchel.models.discriminant.fisher_axes import Scatters
+from fenchel.models.discriminant.estimates.covariance import EPS, InverseRoot
+from fenchel.models.discriminant.fisher.axes import Scatters
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 
@@ -60,9 +60,9 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
     """The scatters of the rows with class codes; columns in units of their deviations within
     classes where there is no ridge, else as they are, up to a power of two."""
     whole = blocks.gather()
-    X = whole.X.toarray() if is_sparse(whole.X) else host_keep(whole.X)
-    X, codes = np.asarray(X, np.float64), np.asarray(host(whole.y), np.int64)
-    s = np.ones(len(X)) if whole.weight is None else np.asarray(host(whole.weight), np.float64)
+    X = whole.X.toarray() if is_sparse(whole.X) else as_numpy(whole.X)
+    X, codes = np.asarray(X, np.float64), np.asarray(to_numpy(whole.y), np.int64)
+    s = np.ones(len(X)) if whole.weight is None else np.asarray(to_numpy(whole.weight), np.float64)
     used = np.flatnonzero(s > 0.0)
     X, codes, s = X[used], codes[used], s[used]
     share = s / s.sum()
@@ -91,7 +91,7 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
     _, singular, Vt = np.linalg.svd(X / unit, full_matrices=False)
     V = Vt[singular > max(X.shape) * EPS * singular.max(initial=0.0)].T
     Z = (X / unit) @ V
-    sums = class_sums(InMemory(Block(0, Z, codes, s)), n_classes, shared=True)
+    sums = class_sums(ArrayBlocks(Block(0, Z, codes, s)), n_classes, shared=True)
     rest = ridge * float((spread**2).mean())
     T = np.ldexp(sums.within / s.sum(), sums.exponent + sums.exponent[:, None])
     T = T + rest * np.eye(len(T))
@@ -109,10 +109,10 @@ def row_space(blocks: Blocks, n_classes: int, ridge: float, tol: float) -> RowSp
         )
 
 
-def plain_root(T: Floats, tol: float) -> Root:
+def plain_root(T: Floats, tol: float) -> InverseRoot:
     """The root of a covariance whose coordinates have one unit."""
     values, V = np.linalg.eigh((T + T.T) / 2.0)
     top = float(values.max(initial=0.0))
     keep = values > max(tol**2, len(T) * EPS * top)
     R = (V[:, keep] / np.sqrt(values[keep])).T
-    return Root(np.ascontiguousarray(R), float(np.log(values[keep]).sum()), int(keep.sum()))
+    return InverseRoot(np.ascontiguousarray(R), float(np.log(values[keep]).sum()), int(keep.sum()))

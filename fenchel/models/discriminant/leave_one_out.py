@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, host, is_sparse, logsumexp
+from fenchel.data.arrays import is_sparse, logsumexp, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, scaled
 from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
@@ -35,7 +35,7 @@ ALONE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftOut:
+class DiscriminantsLeftOut:
     """Share of rows misclassified and mean of -log P(y | x), each (λ, γ), by the other rows."""
 
     errors: Floats
@@ -52,7 +52,9 @@ class _Basis:
     trace: Floats  # (K,)
 
 
-def left_out(blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, priors: Any) -> LeftOut:
+def left_out(
+    blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, priors: Any
+) -> DiscriminantsLeftOut:
     """Errors and losses of the grid; infinite where a left-out covariance is singular.
 
     Without an identity (γ = 0) no answer depends on the units of the columns, which then are their
@@ -72,9 +74,9 @@ def left_out(blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, prio
     given = None if priors is None else np.asarray(priors, np.float64) / np.sum(priors)
 
     def stat(block: Block) -> Totals:
-        X = double(block.X.toarray() if is_sparse(block.X) else block.X)
-        X, codes = host(X), host(block.y).astype(np.int64)
-        s = np.ones(len(codes)) if block.weight is None else host(block.weight)
+        X = to_float64(block.X.toarray() if is_sparse(block.X) else block.X)
+        X, codes = to_numpy(X), to_numpy(block.y).astype(np.int64)
+        s = np.ones(len(codes)) if block.weight is None else to_numpy(block.weight)
         keep = s > 0.0
         X, codes, s = X[keep], codes[keep], s[keep]
         wrong, loss = np.zeros((2, len(lams), len(gammas)))
@@ -98,7 +100,7 @@ def left_out(blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, prio
         return Totals(wrong, loss)
 
     wrong, loss = scaled(blocks, sums.exponent).reduce(stat)
-    return LeftOut(wrong / sums.weight.sum(), loss / sums.weight.sum())
+    return DiscriminantsLeftOut(wrong / sums.weight.sum(), loss / sums.weight.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

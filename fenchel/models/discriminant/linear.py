@@ -16,16 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
-from fenchel.models.base import host_keep
-from fenchel.models.certified import SelfCertified
-from fenchel.models.classes import LinearClassifier
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import encoded_rows
 from fenchel.models.discriminant.bayes_error import BayesError, of_two_planes
 from fenchel.models.discriminant.classifier import GaussianClassifier
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_coded, class_sums
-from fenchel.models.discriminant.estimates.covariance import Root, root_of
+from fenchel.models.discriminant.estimates.covariance import InverseRoot, root_of
 from fenchel.models.discriminant.estimates.settings import check_shrinkage, priors_of, takes_parts
 from fenchel.models.discriminant.estimates.shared_covariance import shared_target
 from fenchel.models.discriminant.few_rows import RowSpace, row_space
+from fenchel.models.discriminant.fisher.projection import projected, upright
 from fenchel.models.discriminant.own_covariances import (
     as_dtype,
     forget,
@@ -33,11 +34,10 @@ from fenchel.models.discriminant.own_covariances import (
     in_units,
     squared_units,
 )
-from fenchel.models.discriminant.projection import projected, upright
 from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
-from fenchel.models.fitted import coded_rows
-from fenchel.models.namespace import fit_method
-from fenchel.models.rank import RankDeficient
+from fenchel.models.estimator import as_numpy
+from fenchel.models.labels import LinearClassifier
+from fenchel.models.rank_deficiency import RankDeficient
 
 Floats = NDArray[np.float64]
 # Columns from which eigenvectors of a covariance of rank n < d, 10 d³, take longer than all else.
@@ -207,7 +207,7 @@ class LinearDiscriminantAnalysis(
             space.xbar + self.priors_ @ space.apart,
             root.log_det + 2.0 * space.log_units,
         )
-        outer = Root(np.ascontiguousarray(space.outward(root.R.T).T), log_det, root.rank)
+        outer = InverseRoot(np.ascontiguousarray(space.outward(root.R.T).T), log_det, root.rank)
         self._set(own.weight, own.mean, root, outer, xbar, blocks.dtype)
         self.means_ = as_dtype(space.means, blocks.dtype)
         if self.store_covariance:
@@ -232,8 +232,8 @@ class LinearDiscriminantAnalysis(
         self,
         weight: Floats,
         means: Floats,
-        root: Root,
-        outer: Root,
+        root: InverseRoot,
+        outer: InverseRoot,
         xbar: Floats,
         dtype: np.dtype[Any],
     ) -> None:
@@ -281,9 +281,9 @@ class LinearDiscriminantAnalysis(
         return self.decision_function(X)
 
     def _densities(self) -> QuadraticScores:
-        means = np.asarray(host_keep(self.means_), np.float64)
+        means = np.asarray(as_numpy(self.means_), np.float64)
         with np.errstate(divide="ignore"):
-            offset = np.log(np.asarray(host_keep(self.priors_), np.float64))
+            offset = np.log(np.asarray(as_numpy(self.priors_), np.float64))
         offset = offset - 0.5 * (self._log_det + self.rank_ * np.log(2.0 * np.pi))
         return QuadraticScores.of(means, np.repeat(self._root[None], len(means), axis=0), offset)
 
@@ -296,7 +296,7 @@ class LinearDiscriminantAnalysis(
         check_is_fitted(self)
         if len(self.classes_) > 2:
             return super().bayes_error(n_draws, level=level, random_state=random_state)
-        means, priors = np.asarray(host_keep(self.means_), np.float64), host_keep(self.priors_)
+        means, priors = np.asarray(as_numpy(self.means_), np.float64), as_numpy(self.priors_)
         distance = float(np.linalg.norm(self._root @ (means[1] - means[0])))
         with np.errstate(divide="ignore"):
             odds = float(np.log(priors[1]) - np.log(priors[0]))
@@ -306,18 +306,18 @@ class LinearDiscriminantAnalysis(
         """The negative log-likelihood of the fitted parameters on these rows, and the least that
         any have; with shrinkage, that of the covariance aimed at."""
         check_is_fitted(self)
-        blocks = coded_rows(self, X, y, sample_weight)
+        blocks = encoded_rows(self, X, y, sample_weight)
         if self._is_wide(blocks):
             return self._proof_in_rows(row_space(blocks, len(self.classes_), 0.0, self.tol))
         sums = class_sums(blocks, len(self.classes_), shared=takes_parts(self))
         T = shared_target(self, sums, blocks)
         return self._proof(sums, T, root_of(T, self.tol))
 
-    def _proof(self, sums: ClassSums, T: Floats, best: Root) -> Certificate:
+    def _proof(self, sums: ClassSums, T: Floats, best: InverseRoot) -> Certificate:
         down = -sums.exponent
-        root = Root(self._root, self._log_det, self.rank_).rescaled(down)
-        means = np.ldexp(np.asarray(host_keep(self.means_), np.float64), down)
-        priors = np.asarray(host_keep(self.priors_), np.float64)
+        root = InverseRoot(self._root, self._log_det, self.rank_).rescaled(down)
+        means = np.ldexp(np.asarray(as_numpy(self.means_), np.float64), down)
+        priors = np.asarray(as_numpy(self.priors_), np.float64)
         fitted = GaussianClassesFit.of(priors, means, [root], sums.mean)
         free = self.priors is None
         found = generative_certificate(sums.weight, [T], [best], fitted, free)
@@ -327,9 +327,9 @@ class LinearDiscriminantAnalysis(
         """The same in the coordinates of the rows, where densities are Π units as large."""
         own = space.scatters
         inner = self._root * space.unit @ space.V
-        root = Root(inner, self._log_det - 2.0 * space.log_units, self.rank_)
-        away = (space.means - np.asarray(host_keep(self.means_), np.float64)) @ self._root.T
-        priors = np.asarray(host_keep(self.priors_), np.float64)
+        root = InverseRoot(inner, self._log_det - 2.0 * space.log_units, self.rank_)
+        away = (space.means - np.asarray(as_numpy(self.means_), np.float64)) @ self._root.T
+        priors = np.asarray(as_numpy(self.priors_), np.float64)
         fitted = GaussianClassesFit(priors, (away * away).sum(axis=1), [root])
         free = self.priors is None
         found = generative_certificate(own.weight, [own.T], [own.root], fitted, free)

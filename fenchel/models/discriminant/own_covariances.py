@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
-from fenchel.models.base import host_keep, rows_in
-from fenchel.models.classes import check_two
+from fenchel.models.certificates.inputs import encoded_rows
 from fenchel.models.discriminant.classifier import GaussianClassifier
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_sums
 from fenchel.models.discriminant.estimates.covariance import (
-    Root,
+    InverseRoot,
     oracle_share,
     root_of,
     shrunk_in_units,
 )
 from fenchel.models.discriminant.estimates.settings import priors_of
 from fenchel.models.discriminant.proof import GaussianClassesFit, generative_certificate
-from fenchel.models.fitted import coded_rows
-from fenchel.models.rank import RankDeficient
+from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.labels import check_two
+from fenchel.models.rank_deficiency import RankDeficient
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class OwnCovariances(GaussianClassifier):
 
     def _full_rank(
         self, sums: ClassSums, targets: Sequence[Floats], *, warn: bool
-    ) -> tuple[list[Floats], NDArray[np.int64], Floats, list[Root]]:
+    ) -> tuple[list[Floats], NDArray[np.int64], Floats, list[InverseRoot]]:
         """The targets, those of less than full rank shrunk; their ranks before, the shares of
         shrinkage and the roots after."""
         K, d = sums.mean.shape
@@ -124,23 +124,23 @@ class OwnCovariances(GaussianClassifier):
         )
 
     def _densities(self) -> QuadraticScores:
-        means, d = np.asarray(host_keep(self.means_), np.float64), self.n_features_in_
+        means, d = np.asarray(as_numpy(self.means_), np.float64), self.n_features_in_
         with np.errstate(divide="ignore"):
-            offset = np.log(np.asarray(host_keep(self.priors_), np.float64))
+            offset = np.log(np.asarray(as_numpy(self.priors_), np.float64))
         offset = offset - 0.5 * (self._log_dets + d * np.log(2.0 * np.pi))
         return QuadraticScores.of(means, self._roots, offset)
 
     def _proof(
-        self, sums: ClassSums, targets: Sequence[Floats], best: Sequence[Root]
+        self, sums: ClassSums, targets: Sequence[Floats], best: Sequence[InverseRoot]
     ) -> Certificate:
         """Of the fitted parameters, on rows with these moments."""
         down = -sums.exponent
         roots = [
-            Root(R, float(log_det), len(R)).rescaled(down)
+            InverseRoot(R, float(log_det), len(R)).rescaled(down)
             for R, log_det in zip(self._roots, self._log_dets, strict=True)
         ]
-        means = np.ldexp(np.asarray(host_keep(self.means_), np.float64), down)
-        priors = np.asarray(host_keep(self.priors_), np.float64)
+        means = np.ldexp(np.asarray(as_numpy(self.means_), np.float64), down)
+        priors = np.asarray(as_numpy(self.priors_), np.float64)
         fitted = GaussianClassesFit.of(priors, means, roots, sums.mean)
         free = self.priors is None
         found = generative_certificate(sums.weight, targets, best, fitted, free)
@@ -151,7 +151,7 @@ class OwnCovariances(GaussianClassifier):
         return self._proof(sums, targets, best)
 
 
-def in_units(found: Certificate, sums: ClassSums, root: Root) -> Certificate:
+def in_units(found: Certificate, sums: ClassSums, root: InverseRoot) -> Certificate:
     """The certificate for the columns as given: each density has the Jacobian 2^(-Σ exponent), over
     the columns of the root."""
     if not sums.exponent.any():
@@ -174,17 +174,17 @@ def further_sums(
             )
         if classes is None:
             raise ValueError(f"the first call to {name}.partial_fit must be given classes")
-        estimator.classes_ = np.unique(host_keep(classes))
+        estimator.classes_ = np.unique(as_numpy(classes))
         check_two(estimator, estimator.classes_)
-        rows_in(estimator, X)
+        validated_blocks(estimator, X)
     elif classes is not None and not np.array_equal(
-        estimator.classes_, np.unique(host_keep(classes))
+        estimator.classes_, np.unique(as_numpy(classes))
     ):
         raise ValueError(
-            f"classes={np.unique(host_keep(classes)).tolist()} is not what the first call to "
+            f"classes={np.unique(as_numpy(classes)).tolist()} is not what the first call to "
             f"{name}.partial_fit was given: {estimator.classes_.tolist()}"
         )
-    blocks = coded_rows(estimator, X, y, sample_weight)
+    blocks = encoded_rows(estimator, X, y, sample_weight)
     sums = class_sums(blocks, len(estimator.classes_), shared=shared)
     if first:
         return sums, blocks

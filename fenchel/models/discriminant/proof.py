@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.models.discriminant.estimates.covariance import Root
+from fenchel.models.discriminant.estimates.covariance import InverseRoot
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -33,11 +33,11 @@ class GaussianClassesFit:
 
     priors: Floats
     apart: Floats
-    roots: Sequence[Root]
+    roots: Sequence[InverseRoot]
 
     @classmethod
     def of(
-        cls, priors: Floats, means: Floats, roots: Sequence[Root], mean: Floats
+        cls, priors: Floats, means: Floats, roots: Sequence[InverseRoot], mean: Floats
     ) -> GaussianClassesFit:
         """For fitted means μ and those of some rows, m."""
         each = roots if len(roots) > 1 else [roots[0]] * len(mean)
@@ -48,7 +48,7 @@ class GaussianClassesFit:
 def generative_certificate(
     weight: Floats,
     targets: Sequence[Floats],
-    best: Sequence[Root],
+    best: Sequence[InverseRoot],
     fitted: GaussianClassesFit,
     free_priors: bool,
 ) -> Certificate:

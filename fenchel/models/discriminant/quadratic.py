@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.data.blocks import Blocks
-from fenchel.models.certified import SelfCertified
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import encoded_rows
 from fenchel.models.discriminant.estimates.class_sums import (
     ClassSums,
     class_coded,
@@ -29,8 +31,6 @@ from fenchel.models.discriminant.estimates.settings import (
 )
 from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
 from fenchel.models.discriminant.own_covariances import OwnCovariances, further_sums
-from fenchel.models.fitted import coded_rows
-from fenchel.models.namespace import fit_method
 
 Floats = NDArray[np.float64]
 
@@ -175,5 +175,5 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
         """The negative log-likelihood of the fitted parameters on these rows, and the least that
         any have; with shrinkage, that of the covariances aimed at."""
         check_is_fitted(self)
-        blocks = coded_rows(self, X, y, sample_weight)
+        blocks = encoded_rows(self, X, y, sample_weight)
         return self._certificate(class_sums(blocks, len(self.classes_), shared=False), blocks)

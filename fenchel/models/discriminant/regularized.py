@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.data.blocks import Blocks
-from fenchel.models.certified import SelfCertified
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import encoded_rows
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_coded, class_sums
 from fenchel.models.discriminant.estimates.covariance import shrunk_in_units
 from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
-from fenchel.models.discriminant.leave_one_out import LeftOut, left_out
+from fenchel.models.discriminant.leave_one_out import DiscriminantsLeftOut, left_out
 from fenchel.models.discriminant.own_covariances import OwnCovariances, further_sums
-from fenchel.models.fitted import coded_rows
-from fenchel.models.namespace import fit_method
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ class RegularizedDiscriminantAnalysis(SelfCertified, OwnCovariances):
         """The objective of `certificate_` on these rows, at the fitted parameters and at its
         least."""
         check_is_fitted(self)
-        blocks = coded_rows(self, X, y, sample_weight)
+        blocks = encoded_rows(self, X, y, sample_weight)
         return self._certificate(class_sums(blocks, len(self.classes_), shared=False), blocks)
 
 
@@ -233,7 +233,7 @@ class RegularizedDiscriminantAnalysisCV(SelfCertified, OwnCovariances):
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """As of `RegularizedDiscriminantAnalysis`, for the λ and γ chosen."""
         check_is_fitted(self)
-        blocks = coded_rows(self, X, y, sample_weight)
+        blocks = encoded_rows(self, X, y, sample_weight)
         return self._certificate(class_sums(blocks, len(self.classes_), shared=False), blocks)
 
 
@@ -247,7 +247,7 @@ def _grid(name: str, values: Any) -> Floats:
     return grid
 
 
-def _best(found: LeftOut, lams: Floats, gammas: Floats) -> tuple[int, int]:
+def _best(found: DiscriminantsLeftOut, lams: Floats, gammas: Floats) -> tuple[int, int]:
     """The pair of least error; of ties that of least loss, then of the largest λ and γ."""
     least = found.errors.min()
     if not np.isfinite(least):

@@ -16,21 +16,26 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.loss import Loss
-from fenchel.convex.multiclass import Joint
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import double, host, like
+from fenchel.data.arrays import like, to_float64, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.data.design import Point
-from fenchel.data.kernel_design import KernelDesign, KernelExpansion
-from fenchel.models.fitted import class_weights, coded_rows, fitted_rows, weighed
-from fenchel.models.kernel.kernel_rows import KernelRows, expansion_scores, kernel_rows
+from fenchel.data.design.kernel import KernelDesign, KernelExpansion
+from fenchel.data.design.matrix import Point
+from fenchel.models.certificates.inputs import (
+    class_weights,
+    encoded_rows,
+    fitted_rows,
+    weighted_rows,
+)
+from fenchel.models.certificates.sharpen import prove, total
+from fenchel.models.kernel.kernel_rows import RowsWithKernel, expansion_scores, kernel_rows
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.progress import watch
-from fenchel.models.proof import prove, total
+from fenchel.solve.least_squares.ridge import summed_history
 from fenchel.solve.minimise import Solution, minimise
-from fenchel.solve.ridge import summed
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -44,7 +49,7 @@ class Expansions:
     members: their numbers, None for all; factor: the estimator's objective over the house's.
     """
 
-    rows: KernelRows
+    rows: RowsWithKernel
     members: Numbers | None
     problems: tuple[Problem, ...]
     factor: float
@@ -67,8 +72,10 @@ class Expansions:
                 "problem is not convex: choose a kernel that is"
             )
         whole = blocks.gather()
-        y: Any = host(double(whole.y)) if classes <= 2 else host(whole.y).astype(np.int64)
-        s = None if whole.weight is None else host(double(whole.weight))
+        y: Any = (
+            to_numpy(to_float64(whole.y)) if classes <= 2 else to_numpy(whole.y).astype(np.int64)
+        )
+        s = None if whole.weight is None else to_numpy(to_float64(whole.weight))
         members = None
         if s is not None and not (s > 0.0).all():
             members = np.flatnonzero(s > 0.0)
@@ -129,7 +136,7 @@ class Expansions:
         estimator.certificates_ = tuple(proof.scaled(self.factor) for proof in proofs)
         estimator.certificate_ = reduce(Certificate.__add__, estimator.certificates_)
         histories = [(*one.history[:-1], p) for one, p in zip(found, proofs, strict=True)]
-        estimator.history_ = tuple(one.scaled(self.factor) for one in summed(histories))
+        estimator.history_ = tuple(one.scaled(self.factor) for one in summed_history(histories))
         estimator.converged_ = all(one.converged for one in found)
         estimator.n_iter_ = max(1, *(one.steps for one in found))
 
@@ -137,7 +144,7 @@ class Expansions:
         """The certificate of the estimator's coefficients as functions on these rows."""
         return self.certify_at(
             estimator,
-            np.asarray(host(estimator.dual_coef_), np.float64).reshape(self._shape(estimator)),
+            np.asarray(to_numpy(estimator.dual_coef_), np.float64).reshape(self._shape(estimator)),
         )
 
     def certify_at(self, estimator: Any, coef: Floats) -> Certificate:
@@ -145,7 +152,7 @@ class Expansions:
         kept = coef if self.members is None else coef[self.members]
         if np.count_nonzero(kept) != np.count_nonzero(coef):
             raise ValueError("rows without weight have coefficients: pass the weights of the fit")
-        levels = np.ravel(np.asarray(host(estimator.intercept_), np.float64))
+        levels = np.ravel(np.asarray(to_numpy(estimator.intercept_), np.float64))
         points = self.points(kept, levels)
         parts = [prove(p, at) for p, at in zip(self.problems, points, strict=True)]
         return total(parts).scaled(self.factor)
@@ -170,13 +177,13 @@ class Expansions:
         known = vars(estimator)
         if not estimator.warm_start or "dual_coef_" not in known:
             return nothing
-        coef = np.asarray(host(known["dual_coef_"]), np.float64)
+        coef = np.asarray(to_numpy(known["dual_coef_"]), np.float64)
         coef = coef.reshape(len(coef), -1)
         columns = self.problems[0].outputs or len(self.problems)
         if coef.shape != (self.rows.n, columns):
             return nothing
         kept = coef if self.members is None else coef[self.members]
-        return [*self.points(kept, np.ravel(host(known["intercept_"])).astype(np.float64))]
+        return [*self.points(kept, np.ravel(to_numpy(known["intercept_"])).astype(np.float64))]
 
     def solved(self, estimator: Any, problem: Problem, start: Point | None) -> Solution[Point]:
         with watch(estimator.verbose, estimator.tol) as show:
@@ -196,10 +203,10 @@ def classifier_expansions(
     estimator: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, lam: Strength, factor: Strength
 ) -> Expansions:
     """The problems of a fitted classifier on the rows of its fit."""
-    blocks = coded_rows(estimator, X, y, sample_weight)
+    blocks = encoded_rows(estimator, X, y, sample_weight)
     each = class_weights(estimator, blocks, weighted=True)
     K = len(estimator.classes_)
-    rows = weighed(blocks, each, 1 if K == 2 else None)
+    rows = weighted_rows(blocks, each, 1 if K == 2 else None)
     return Expansions.of(estimator, rows, loss, lam, factor, K)
 
 
@@ -220,7 +227,7 @@ def level_scores(estimator: Any, X: Any) -> Any:
     """f(x) + b of new rows: shape (n,), or (n, K); where X lies, in its precision."""
     check_is_fitted(estimator)
     f = values_out(expansion_scores(estimator, X, estimator.dual_coef_), X)
-    b = np.ravel(host(estimator.intercept_))
+    b = np.ravel(to_numpy(estimator.intercept_))
     return f + (float(b[0]) if f.ndim == 1 else like(b, f))
 
 

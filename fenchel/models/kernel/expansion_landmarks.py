@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import MatrixDesign
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import KernelExpansion
-from fenchel.models.base import host_keep
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.models.array_namespace import as_known
+from fenchel.models.estimator import as_numpy
 from fenchel.models.kernel.expansion_fit import Expansions, point_columns
 from fenchel.models.kernel.landmark_rows import AT_FIT, GAP, landmark_random, landmark_rows
-from fenchel.models.namespace import as_known
 
 Floats = NDArray[np.float64]
 
@@ -41,10 +41,10 @@ def certify_expansions(estimator: Any, problems: Expansions) -> Certificate:
     """The certificate of a fitted estimator's coefficients among all functions of the kernel."""
     if estimator.landmarks is None:
         return problems.certify(estimator)
-    coef = np.asarray(host(as_known(estimator.dual_coef_)), np.float64)
+    coef = np.asarray(to_numpy(as_known(estimator.dual_coef_)), np.float64)
     coef = coef.reshape(len(coef), -1)
     spread = np.zeros((problems.rows.n, coef.shape[1]))
-    spread[np.asarray(host_keep(as_known(estimator.landmarks_)))] = coef
+    spread[np.asarray(as_numpy(as_known(estimator.landmarks_)))] = coef
     return problems.certify_at(estimator, spread)
 
 
@@ -54,18 +54,18 @@ def _fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> N
         estimator, blocks, problems.members, random, parameters=estimator.kernel_params
     )
     X = rows.blocks.gather().X
-    X = X if is_sparse(X) else host_keep(X)
+    X = X if is_sparse(X) else as_numpy(X)
     members = np.arange(len(X)) if problems.members is None else problems.members
     X = X if problems.members is None else X[members]
-    table = rows.features.table(InMemory(Block(0, X)))
+    table = rows.features.table(ArrayBlocks(Block(0, X)))
     places = np.searchsorted(members, rows.numbers)
     found, points, among = [], [], []
     for problem in problems.problems:
         y, s = cast(KernelExpansion, problem.design).sides
-        if isinstance(table, InMemory):  # made once for all classes
-            seen: Blocks = InMemory(replace(table.whole, y=y, weight=s))
+        if isinstance(table, ArrayBlocks):  # made once for all classes
+            seen: Blocks = ArrayBlocks(replace(table.whole, y=y, weight=s))
         else:
-            seen = rows.features.table(InMemory(Block(0, X, y, s)), 0.0)
+            seen = rows.features.table(ArrayBlocks(Block(0, X, y, s)), 0.0)
         design = MatrixDesign(seen)
         one = problems.solved(estimator, replace(problem, design=design), None)
         w, b = one.point
@@ -83,7 +83,7 @@ def _fit_on_landmarks(estimator: Any, blocks: Blocks, problems: Expansions) -> N
     estimator.kernel_, estimator.X_fit_ = rows.outside, rows.points
     estimator.landmarks_ = rows.numbers
     estimator.storage_ = f"the features of {rows.asked} landmarks of rank {len(rows.numbers)} " + (
-        "are kept in memory" if isinstance(table, InMemory) else "are made anew in each pass"
+        "are kept in memory" if isinstance(table, ArrayBlocks) else "are made anew in each pass"
     )
     problems.record(estimator, found, [one.certificate for one in found])
     if among:

@@ -13,12 +13,12 @@ from scipy import linalg
 from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks, free_memory
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion, gram_matrix
-from fenchel.geometry.kernel import KernelFunction, Precomputed
-from fenchel.geometry.named_kernel import FunctionOfTables, GivenColumns, named_kernel
-from fenchel.geometry.single_rows import single_rows
-from fenchel.models.base import host_keep
+from fenchel.data.design.kernel import GramDesign, KernelDesign, KernelExpansion, gram_matrix
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.named_kernel import FunctionOfTables, GivenColumns, named_kernel
+from fenchel.geometry.kernel.single_rows import single_rows
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Precomputed
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -59,13 +59,13 @@ class GramRows:
         budget = 8.0 * WHOLE * WHOLE
         whole = isinstance(self.kernel, Precomputed) or rows.shape[0] <= WHOLE
         single = None if whole else single_rows(self.kernel, rows)
-        return KernelDesign(self.kernel, InMemory(Block(0, rows, y, s), None), budget, single)
+        return KernelDesign(self.kernel, ArrayBlocks(Block(0, rows, y, s), None), budget, single)
 
 
 def gram_rows(estimator: Any, blocks: Blocks) -> GramRows:
     """The kernel that an estimator's parameters name, on the rows of its fit."""
     X = blocks.gather().X
-    rows = X if is_sparse(X) else np.ascontiguousarray(host_keep(X))
+    rows = X if is_sparse(X) else np.ascontiguousarray(as_numpy(X))
     kernel = named_kernel(
         estimator.kernel,
         blocks,

@@ -13,24 +13,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks, free_memory
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import (
+from fenchel.data.design.kernel import (
     GramDesign,
     KernelDesign,
     KernelExpansion,
     gram_matrix,
     kernel_product,
 )
-from fenchel.geometry.kernel import KernelFunction, Precomputed
-from fenchel.geometry.named_kernel import (
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.named_kernel import (
     GAMMAS,
     NAMES,
     FunctionOfRows,
     GivenColumns,
     named_kernel,
 )
-from fenchel.models.base import compares_strings, host_keep, rows_in
-from fenchel.models.namespace import as_known
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Precomputed
+from fenchel.models.array_namespace import as_known
+from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -45,7 +45,7 @@ KERNEL: dict[str, list[Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class KernelRows:
+class RowsWithKernel:
     """Rows and their kernel.
 
     kernel: k among the rows of the fit, which may be numbers of rows; outside: k of new rows and
@@ -87,13 +87,13 @@ class KernelRows:
             return GramDesign(self.gram(members), y, s, semidefinite=self.convex)
         n = int(rows.shape[0])
         budget = 0.5 * free_memory() - 8.0 * factors * n * n
-        return KernelDesign(self.kernel, InMemory(Block(0, rows, y, s), None), max(budget, 0.0))
+        return KernelDesign(self.kernel, ArrayBlocks(Block(0, rows, y, s), None), max(budget, 0.0))
 
 
-def kernel_rows(estimator: Any, blocks: Blocks) -> KernelRows:
+def kernel_rows(estimator: Any, blocks: Blocks) -> RowsWithKernel:
     """The kernel that an estimator's parameters name, on the rows of its fit."""
     X = blocks.gather().X
-    rows = X if is_sparse(X) else np.ascontiguousarray(host_keep(X))
+    rows = X if is_sparse(X) else np.ascontiguousarray(as_numpy(X))
     kernel = named_kernel(
         estimator.kernel,
         blocks,
@@ -107,10 +107,10 @@ def kernel_rows(estimator: Any, blocks: Blocks) -> KernelRows:
         # Called once a pair; what is on trust elsewhere is seen in the whole.
         refuse_large(rows.shape[0])
         matrix = Precomputed(gram_matrix(kernel, rows))
-        return KernelRows(matrix, numbers, rows, kernel, matrix.is_psd)
+        return RowsWithKernel(matrix, numbers, rows, kernel, matrix.is_psd)
     if isinstance(kernel, Precomputed) and isinstance(estimator.kernel, str):
-        return KernelRows(kernel, numbers, rows, GivenColumns(), kernel.is_psd)
-    return KernelRows(kernel, rows, rows, kernel, kernel.is_psd)
+        return RowsWithKernel(kernel, numbers, rows, GivenColumns(), kernel.is_psd)
+    return RowsWithKernel(kernel, rows, rows, kernel, kernel.is_psd)
 
 
 def warn_indefinite(estimator: Any) -> None:
@@ -135,17 +135,17 @@ def refuse_large(n: int) -> None:
 def expansion_scores(estimator: Any, X: Any, coef: Any) -> NDArray[Any]:
     """Σⱼ cⱼ k(x, xⱼ) over the estimator's X_fit_, for each column of coef: summed in float64, and
     given in the precision of X."""
-    blocks = rows_in(estimator, X, reset=False)
+    blocks = validated_blocks(estimator, X, reset=False)
     kernel = estimator.kernel_
     points = as_known(estimator.X_fit_)
-    points = points if is_sparse(points) else host_keep(points)
-    c = np.asarray(host_keep(as_known(coef)), np.float64)
+    points = points if is_sparse(points) else as_numpy(points)
+    c = np.asarray(as_numpy(as_known(coef)), np.float64)
     if isinstance(kernel, GivenColumns):
         numbers = vars(estimator).get("landmarks_", np.arange(len(c)))
-        points = np.asarray(host_keep(as_known(numbers)))[:, None]
+        points = np.asarray(as_numpy(as_known(numbers)))[:, None]
     parts = []
     for block in [blocks.gather()] if blocks.local else blocks:
-        rows = block.X if is_sparse(block.X) else host_keep(block.X)
+        rows = block.X if is_sparse(block.X) else as_numpy(block.X)
         parts.append(kernel_product(kernel, rows, points, c))
     scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
     return scores.astype(blocks.dtype, copy=False)

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks, free_memory
-from fenchel.data.in_memory import InMemory
-from fenchel.data.landmark_table import LandmarkTable
-from fenchel.geometry.kernel import KernelFunction, Precomputed
-from fenchel.geometry.named_kernel import GivenColumns, named_kernel
-from fenchel.geometry.nystroem import NystroemFeatures, landmark_numbers
-from fenchel.models.base import host_keep
-from fenchel.models.namespace import as_known
+from fenchel.data.design.landmark_table import LandmarkTable
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.named_kernel import GivenColumns, named_kernel
+from fenchel.geometry.kernel.nystroem import NystroemFeatures, landmark_numbers
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Precomputed
+from fenchel.models.array_namespace import as_known
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -101,7 +101,7 @@ def landmark_rows(
 
 def fitted_landmarks(estimator: Any, blocks: Blocks) -> LandmarkRows:
     """The landmarks of a fitted estimator, with a basis of coefficients."""
-    kernel, numbers = estimator.kernel_, np.asarray(host_keep(as_known(estimator.landmarks_)))
+    kernel, numbers = estimator.kernel_, np.asarray(as_numpy(as_known(estimator.landmarks_)))
     rows = _host(as_known(estimator.X_fit_))
     outside, points = kernel, rows
     if isinstance(kernel, GivenColumns):
@@ -133,8 +133,8 @@ def _as_taken(kernel: KernelFunction, estimator: Any, blocks: Blocks) -> tuple[B
     """The rows as the kernel takes them, and whether these are the numbers of rows of a matrix."""
     if not (isinstance(kernel, Precomputed) and isinstance(estimator.kernel, str)):
         return blocks, False
-    return InMemory(Block(0, np.arange(blocks.n_rows)[:, None]), None), True
+    return ArrayBlocks(Block(0, np.arange(blocks.n_rows)[:, None]), None), True
 
 
 def _host(X: Any) -> Any:
-    return X if is_sparse(X) else host_keep(X)
+    return X if is_sparse(X) else as_numpy(X)

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.loss import Loss
-from fenchel.convex.margin import Logistic
-from fenchel.convex.multiclass import Multinomial
-from fenchel.models.certified import SelfCertified
-from fenchel.models.classes import ScoreClassifier, class_rows
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.margin import Logistic
+from fenchel.convex.loss.multiclass import Multinomial
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.kernel.expansion_fit import (
     Expansions,
     classifier_expansions,
@@ -23,8 +23,8 @@ from fenchel.models.kernel.expansion_fit import (
 from fenchel.models.kernel.expansion_landmarks import certify_expansions, fit_expansions
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
 from fenchel.models.kernel.landmark_rows import LANDMARKS
-from fenchel.models.namespace import fit_method
-from fenchel.models.odds import log_probabilities, probabilities
+from fenchel.models.labels import ScoreClassifier, encode_labels
+from fenchel.models.linear.odds import log_probabilities, probabilities
 
 
 class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
@@ -160,7 +160,7 @@ class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogisticRegression:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
         self._check_strength()
-        self.classes_, blocks = class_rows(self, X, y, sample_weight, self.class_weight)
+        self.classes_, blocks = encode_labels(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)
         problems = Expansions.of(self, blocks, self._loss(), self._lam, self._factor, K)
         fit_expansions(self, blocks, problems)

@@ -12,16 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.kernel_tiles import kernel_product
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.named_kernel import GivenColumns, named_kernel
-from fenchel.geometry.nystroem import NystroemFeatures
-from fenchel.models.base import host_keep, rows_in
+from fenchel.data.design.kernel_tiles import kernel_product
+from fenchel.geometry.kernel.named_kernel import GivenColumns, named_kernel
+from fenchel.geometry.kernel.nystroem import NystroemFeatures
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.models.array_namespace import as_known, fit_method
+from fenchel.models.estimator import as_numpy, validated_blocks
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
-from fenchel.models.namespace import as_known, fit_method
-from fenchel.models.spectral.rows_out import rows_out, working_type
+from fenchel.models.spectral.output_rows import rows_out, working_type
 
 Floats = NDArray[np.float64]
 
@@ -117,13 +117,13 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     @fit_method
     def fit(self, X: Any, y: Any = None) -> Nystroem:
         """Draw the landmarks from the rows X, or the rows of the matrix X; y is ignored."""
-        blocks = rows_in(self, X)
+        blocks = validated_blocks(self, X)
         n = blocks.n_rows
         count = min(int(self.n_components), n)
         seed = 0 if self.random_state is None else self.random_state
         drawn = check_random_state(seed).permutation(n)[:count]
         points = blocks.take(drawn).X
-        points = points if is_sparse(points) else host_keep(points)
+        points = points if is_sparse(points) else as_numpy(points)
         kernel = self._kernel(blocks)
         K = kernel.tile(points, drawn[:, None]) if self._given else _values(kernel, points)
         features = NystroemFeatures.of(kernel, points, K)
@@ -165,16 +165,16 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """φ of each row of X, in X's precision; for "precomputed" X has a column for each row of
         the fit."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         dtype, kernel = working_type(blocks), self.kernel_
-        basis = np.asarray(host(as_known(self.normalization_)))
+        basis = np.asarray(to_numpy(as_known(self.normalization_)))
         points = as_known(self.components_)
-        points = points if is_sparse(points) else host_keep(points)
+        points = points if is_sparse(points) else as_numpy(points)
         if isinstance(kernel, GivenColumns):
-            points = np.asarray(host_keep(as_known(self.component_indices_)))[:, None]
+            points = np.asarray(as_numpy(as_known(self.component_indices_)))[:, None]
 
         def features(block: Block) -> NDArray[Any]:
-            rows = block.X if is_sparse(block.X) else host_keep(block.X)
+            rows = block.X if is_sparse(block.X) else as_numpy(block.X)
             return kernel_product(kernel, rows, points, basis).astype(dtype, copy=False)
 
         return rows_out(X, blocks, features)

@@ -16,15 +16,16 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, Kind, warn_outside
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import GramDesign, KernelDesign, KernelExpansion
-from fenchel.models.certified import SelfCertified
-from fenchel.models.fitted import fitted_rows
+from fenchel.data.design.kernel import GramDesign, KernelDesign, KernelExpansion
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import fitted_rows
 from fenchel.models.kernel.kernel_rows import (
     KERNEL,
-    KernelRows,
+    RowsWithKernel,
     expansion_scores,
     kernel_rows,
     kernel_tags,
@@ -33,13 +34,12 @@ from fenchel.models.kernel.kernel_rows import (
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.ridge_landmarks import certify_landmarks, fit_landmarks
 from fenchel.models.kernel.ridge_rows import RidgeRows
-from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows
 from fenchel.solve.gram.ridge_proof import ridge_certificate, squares_value
 from fenchel.solve.gram.shifted_gram import ShiftedGram
-from fenchel.solve.least_squares import least_squares
-from fenchel.solve.ridge import each_target, squares_certificate
+from fenchel.solve.least_squares.ridge import each_target, squares_certificate
+from fenchel.solve.least_squares.solve import least_squares
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -153,7 +153,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = target_rows(self, X, y, sample_weight)
         found = RidgeRows.of(blocks, dropped=self.landmarks is None)
-        alphas = each_target(host(self.alpha), found.y.shape[1])
+        alphas = each_target(to_numpy(self.alpha), found.y.shape[1])
         for name in ("landmarks_", "full_certificate_"):
             self.__dict__.pop(name, None)
         if self.landmarks is not None:
@@ -176,7 +176,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
         the fit."""
         blocks = fitted_rows(self, X, y, sample_weight)
         found = RidgeRows.of(blocks, dropped=self.landmarks is None)
-        alphas = each_target(host(self.alpha), found.y.shape[1])
+        alphas = each_target(to_numpy(self.alpha), found.y.shape[1])
         if self.landmarks is not None:
             return certify_landmarks(self, blocks, found, alphas)
         return certify_expansion(self, kernel_rows(self, blocks), found, alphas)
@@ -187,7 +187,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
 
 def fit_expansion(
     estimator: Any,
-    rows: KernelRows,
+    rows: RowsWithKernel,
     found: RidgeRows,
     alphas: Floats,
     dtype: Any,
@@ -206,7 +206,7 @@ def fit_expansion(
 
 
 def _solved(
-    rows: KernelRows, design: KernelExpansion, found: RidgeRows, alphas: Floats
+    rows: RowsWithKernel, design: KernelExpansion, found: RidgeRows, alphas: Floats
 ) -> tuple[Floats, str]:
     c = np.zeros_like(found.y)
     told = []
@@ -224,12 +224,12 @@ def _solved(
     return c, "; ".join([storage, *dict.fromkeys(told)])
 
 
-def _least(rows: KernelRows, found: RidgeRows, columns: Numbers) -> tuple[Floats, Certificate]:
+def _least(rows: RowsWithKernel, found: RidgeRows, columns: Numbers) -> tuple[Floats, Certificate]:
     """min Σ s (y - Kc)²: least squares on a table whose columns are those of K."""
     K = rows.gram(found.members)
     parts, certificates = [], []
     for k in columns:
-        table = InMemory(Block(0, K, np.ascontiguousarray(found.y[:, k]), found.s), None)
+        table = ArrayBlocks(Block(0, K, np.ascontiguousarray(found.y[:, k]), found.s), None)
         solved = least_squares(table, False)
         parts.append(solved.coef)
         certificates.append(squares_certificate(table, solved, False))
@@ -251,7 +251,7 @@ def _stationary(design: GramDesign, found: RidgeRows, alphas: Floats) -> tuple[F
 class Proof:
     """What certifies coefficients on the rows with weight, in the units of found.y."""
 
-    rows: KernelRows
+    rows: RowsWithKernel
     design: KernelExpansion
     found: RidgeRows
     alphas: Floats
@@ -291,10 +291,10 @@ class Proof:
 
 
 def certify_expansion(
-    estimator: Any, rows: KernelRows, found: RidgeRows, alphas: Floats
+    estimator: Any, rows: RowsWithKernel, found: RidgeRows, alphas: Floats
 ) -> Certificate:
     """The certificate of a fitted estimator's dual_coef_ on the rows of its fit."""
-    c = np.asarray(host(estimator.dual_coef_), np.float64).reshape(-1, found.y.shape[1])
+    c = np.asarray(to_numpy(estimator.dual_coef_), np.float64).reshape(-1, found.y.shape[1])
     if len(c) != rows.n:
         raise ValueError(
             f"this {type(estimator).__name__} was fitted on {len(c)} rows and X has {rows.n}: pass "

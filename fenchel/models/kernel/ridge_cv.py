@@ -14,26 +14,26 @@ from sklearn.utils.metadata_routing import _raise_for_params
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import double, host
+from fenchel.data.arrays import to_float64, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.data.kernel_design import GramDesign
-from fenchel.models.certified import SelfCertified
-from fenchel.models.fitted import fitted_rows
+from fenchel.data.design.kernel import GramDesign
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import fitted_rows
+from fenchel.models.cross_validation.leave_one_out_choice import LeaveOneOutChoice, penalty_grid
 from fenchel.models.kernel.kernel_rows import (
     KERNEL,
-    KernelRows,
+    RowsWithKernel,
     expansion_scores,
     kernel_rows,
     kernel_tags,
 )
 from fenchel.models.kernel.ridge import KernelRidge, RidgeRows, certify_expansion, fit_expansion
-from fenchel.models.leave_one_out_choice import LeaveOneOutChoice, penalty_grid
-from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows
-from fenchel.solve.leave_one_out import Wide, check_room
-from fenchel.solve.ridge import each_target
-from fenchel.solve.squares import unscale
+from fenchel.solve.least_squares.leave_one_out import DualLOO, check_room
+from fenchel.solve.least_squares.result import unscale
+from fenchel.solve.least_squares.ridge import each_target
 
 Floats = NDArray[np.float64]
 
@@ -152,7 +152,7 @@ class KernelRidgeCV(
             )
         check_room(len(found.y), "fit fewer rows, or KernelRidge with one alpha")
         design = GramDesign(rows.gram(found.members), found.y, found.s)
-        left = Wide.of_gram(design.K, found.y, found.s, alphas)
+        left = DualLOO.of_gram(design.K, found.y, found.s, alphas)
         if self.scoring is None and not self.store_cv_results:
             scores, power = -left.squares(blocks) / blocks.n_rows, 2 * found.exponent
         else:
@@ -175,18 +175,18 @@ class KernelRidgeCV(
         return certify_expansion(self, kernel_rows(self, blocks), found, self._chosen(found))
 
     def _chosen(self, found: RidgeRows) -> Floats:
-        return each_target(host(self.alpha_), found.y.shape[1])
+        return each_target(to_numpy(self.alpha_), found.y.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         return kernel_tags(self, super().__sklearn_tags__())
 
 
-def _errors(left: Wide, rows: KernelRows, found: RidgeRows, blocks: Blocks) -> Floats:
+def _errors(left: DualLOO, rows: RowsWithKernel, found: RidgeRows, blocks: Blocks) -> Floats:
     """eᵢ of all rows, in the units of found.y; a row without weight is predicted by the fit."""
     if found.members is None:
         return left.errors(blocks)
     whole = blocks.gather()
-    y = np.ldexp(host(double(whole.y)).reshape(whole.n_rows, -1), -found.exponent)
+    y = np.ldexp(to_numpy(to_float64(whole.y)).reshape(whole.n_rows, -1), -found.exponent)
     out = np.empty((*y.shape, len(left.alphas)))
     out[found.members] = left.errors(blocks)
     rest = np.setdiff1d(np.arange(len(y)), found.members)

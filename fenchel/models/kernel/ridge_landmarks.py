@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.data.kernel_tiles import kernel_product, symmetric_error, symmetric_product
-from fenchel.data.matrix_products import product_error
-from fenchel.models.base import host_keep
+from fenchel.data.design.kernel_tiles import kernel_product, symmetric_error, symmetric_product
+from fenchel.data.linear_algebra.matrix_products import product_error
+from fenchel.models.array_namespace import as_known
+from fenchel.models.estimator import as_numpy
 from fenchel.models.kernel.landmark_rows import (
     AT_FIT,
     LandmarkRows,
@@ -25,7 +26,6 @@ from fenchel.models.kernel.landmark_rows import (
     landmark_rows,
 )
 from fenchel.models.kernel.ridge_rows import RidgeRows
-from fenchel.models.namespace import as_known
 from fenchel.solve.gram.landmark_proof import Residuals, U, full_certificate
 from fenchel.solve.gram.landmark_ridge import LandmarkRidge
 
@@ -83,7 +83,9 @@ def certify_landmarks(
             "fit and certify a sample of the rows"
         )
     problem = _problem(fitted_landmarks(estimator, blocks), found, alphas, np.random.default_rng(0))
-    c = np.asarray(host(as_known(estimator.dual_coef_)), np.float64).reshape(-1, found.y.shape[1])
+    c = np.asarray(to_numpy(as_known(estimator.dual_coef_)), np.float64).reshape(
+        -1, found.y.shape[1]
+    )
     c = np.ldexp(c, -found.exponent)
     return found.objective(_among_all(problem, c))
 
@@ -99,7 +101,7 @@ def _among_all(problem: LandmarkRidge, c: Floats) -> Certificate:
     """One pass over all pairs of rows."""
     table, y, s = problem.table, problem.y, problem.s[:, None]
     X = table.blocks.gather().X
-    X = X if is_sparse(X) else host_keep(X)
+    X = X if is_sparse(X) else as_numpy(X)
     rho = y - kernel_product(table.kernel, X, table.points, c)
     theta = s * rho
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import double, host
+from fenchel.data.arrays import to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design import Column
+from fenchel.data.design.matrix import Concatenated
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -35,9 +35,9 @@ class RidgeRows:
     def of(cls, blocks: Blocks, *, dropped: bool = True) -> RidgeRows:
         """dropped: whether rows without weight are left out; else their targets are made 0."""
 
-        def sides(block: Block) -> Column:
-            s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
-            return Column([(host(double(block.y)), s.astype(np.float64))])
+        def sides(block: Block) -> Concatenated:
+            s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
+            return Concatenated([(to_numpy(to_float64(block.y)), s.astype(np.float64))])
 
         parts = blocks.reduce(sides)
         y = np.concatenate([part[0] for part in parts])

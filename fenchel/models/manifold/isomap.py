@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.graph.components import components_of, joined
 from fenchel.geometry.graph.edges import part_of_graph
@@ -32,9 +32,9 @@ from fenchel.geometry.graph.geodesics import (
 )
 from fenchel.geometry.graph.shortest_paths import shortest_paths
 from fenchel.geometry.search.metric import METRICS, is_euclidean, metric_of
-from fenchel.models.base import rows_in
+from fenchel.models.array_namespace import as_known, fit_method
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.manifold.vertices import Vertices, vertices_of, warn_disconnected
-from fenchel.models.namespace import as_known, fit_method
 from fenchel.models.neighbours.nearest import NearestNeighbors
 from fenchel.models.spectral.centred.distances import (
     CentredDistances,
@@ -45,7 +45,7 @@ from fenchel.models.spectral.centred.distances import (
 from fenchel.models.spectral.centred.landmarks import landmark_rows, refuse_landmarks
 from fenchel.models.spectral.centred.operators import refuse_memory
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
-from fenchel.models.spectral.rows_out import working_type
+from fenchel.models.spectral.output_rows import working_type
 from fenchel.solve.eigen.leading import eigenpairs
 
 Floats = NDArray[np.float64]
@@ -196,7 +196,7 @@ class Isomap(SpectralMap):
                 f"{'Neither is' if self.radius is None else both}: give n_neighbors, or radius "
                 f"with n_neighbors=None; got n_neighbors={self.n_neighbors}, radius={self.radius}"
             )
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         made = self._operator(blocks)
         n, k = int(made.A.shape[0]), int(self.n_components)
         if n < 2 or k > n:
@@ -262,7 +262,7 @@ class Isomap(SpectralMap):
         if self._given:
             block = blocks.gather()
             D = _distances(block.X, working_type(blocks))
-            s = np.ones(len(D)) if block.weight is None else np.asarray(host(block.weight))
+            s = np.ones(len(D)) if block.weight is None else np.asarray(to_numpy(block.weight))
             members = np.flatnonzero(s > 0.0)
             numbers = np.full(len(D), -1)
             numbers[members] = np.arange(len(members))
@@ -346,7 +346,7 @@ class Isomap(SpectralMap):
             P = memory.centred(own[lo : lo + ROWS])
             total += float(s[lo : lo + ROWS] @ np.square(P, out=P) @ (1.0 / s))
         # Of coefficients, whose squares add up to 1/λ: λ itself may have left the range of floats.
-        C = np.ldexp(host(as_known(self.coefficients_)), -memory.exponent)
+        C = np.ldexp(to_numpy(as_known(self.coefficients_)), -memory.exponent)
         inverse = s @ np.square(C)
         values = 1.0 / inverse[inverse > 0.0]
         left = math.sqrt(max(total - float(values @ values), 0.0)) / float(s.sum())
@@ -364,7 +364,7 @@ class Isomap(SpectralMap):
 def _distances(X: Any, dtype: Any) -> Floats:
     """Given distances: symmetric, or the shorter of two that are stored."""
     if not is_sparse(X):
-        return checked_distances(square_input(host(X)), "the distance", dtype)
+        return checked_distances(square_input(to_numpy(X)), "the distance", dtype)
     D = stored_distances(X)
     square_input(D)
     own = np.arange(len(D))

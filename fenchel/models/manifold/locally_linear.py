@@ -26,10 +26,10 @@ from fenchel.data.blocks import Blocks
 from fenchel.geometry.graph.components import components_of
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
-from fenchel.models.base import rows_in
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.manifold.barycentric import BarycentricMemory, barycentric_weights
 from fenchel.models.manifold.vertices import Vertices, vertices_of, warn_disconnected
-from fenchel.models.namespace import fit_method
 from fenchel.models.neighbours.nearest import NearestNeighbors
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
 from fenchel.solve.eigen.inverse import Inverse, shift_inverted, smallest_of
@@ -154,7 +154,7 @@ class LocallyLinearEmbedding(SpectralMap):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocallyLinearEmbedding:
         """Embed the rows X, which have weight sample_weight; y is ignored."""
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         made = self._operator(blocks)
         inverse: Any = made.A
         k, n = int(self.n_components), inverse.shape[0]

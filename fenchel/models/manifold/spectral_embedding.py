@@ -22,13 +22,13 @@ from sklearn.utils._param_validation import Interval
 
 from fenchel.convex.certificate import warn_outside
 from fenchel.data.blocks import Blocks
-from fenchel.geometry.graph.components import Components
-from fenchel.models.base import rows_in
+from fenchel.geometry.graph.components import GraphComponents
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.manifold.affinity.fitted import OfAffinities
 from fenchel.models.manifold.affinity.graph import NormalisedGraph
 from fenchel.models.manifold.affinity.rule import AFFINITY, WIDTH, AffinityRule
 from fenchel.models.manifold.vertices import warn_disconnected
-from fenchel.models.namespace import fit_method
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
 
 Floats = NDArray[np.float64]
@@ -157,7 +157,7 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpectralEmbedding:
         """Embed the rows X, which have weight sample_weight; y is ignored."""
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         rule = self._rule()
         graph, parts = self._connected(rule, blocks)
         if parts.count > 1:
@@ -205,7 +205,9 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
             type(self).__name__, self.affinity, self.n_neighbors, self.gamma, self.disconnected
         )
 
-    def _connected(self, rule: AffinityRule, blocks: Blocks) -> tuple[NormalisedGraph, Components]:
+    def _connected(
+        self, rule: AffinityRule, blocks: Blocks
+    ) -> tuple[NormalisedGraph, GraphComponents]:
         """The graph of the largest component, and all components."""
         graph = rule.graph(blocks)
         parts = graph.components()

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.geometry.graph.components import Components
+from fenchel.geometry.graph.components import GraphComponents
 from fenchel.models.cluster.seeding import row_values
 from fenchel.models.neighbours.training_rows import dense_rows
 
@@ -83,7 +83,7 @@ def vertices_of(
     block = blocks.gather()
     rows = dense_rows(block.X) if dense or not is_sparse(block.X) else csr_array(block.X)
     n = int(rows.shape[0])
-    s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
+    s = None if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
     if given and not alike:
         members = np.arange(n) if s is None else np.flatnonzero(s > 0.0)
         mass = np.ones(n) if s is None else s[members]
@@ -124,7 +124,7 @@ def _different(rows: Any) -> tuple[Integers, Integers]:
 
 
 def warn_disconnected(
-    name: str, found: Components, what: str, remedy: str, of: str = "neighbours"
+    name: str, found: GraphComponents, what: str, remedy: str, of: str = "neighbours"
 ) -> None:
     """Says that a graph is not connected, in what sizes, what is done, and what may be."""
     warn_outside(

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fenchel.convex.convergence import NotCertified
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks, one_blas_thread
-from fenchel.data.in_memory import InMemory
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.mixture.gaussian import GaussianMixture
 from fenchel.solve.minimise import minimise
@@ -47,28 +47,28 @@ STEPS, GAIN = 100, 1e-3  # of EM, as GaussianMixture has them
 FLOOR = 1e-6  # of covariances
 
 
-def rows_to_choose_on(blocks: Blocks, most: int) -> InMemory:
+def rows_to_choose_on(blocks: Blocks, most: int) -> ArrayBlocks:
     """The rows of positive weight, evenly spaced ones of a large table, in memory."""
-    local = isinstance(blocks, InMemory) and blocks.n_rows <= most
+    local = isinstance(blocks, ArrayBlocks) and blocks.n_rows <= most
     whole = (blocks if local else blocks.sample(most)).gather()
-    X = whole.X if is_sparse(whole.X) else np.asarray(host(whole.X))
+    X = whole.X if is_sparse(whole.X) else np.asarray(to_numpy(whole.X))
     if whole.weight is None:
-        return InMemory(Block(0, X), blocks.names)
-    s = np.asarray(host(whole.weight), np.float64)
-    return InMemory(Block(0, X[s > 0.0], None, s[s > 0.0]), blocks.names)
+        return ArrayBlocks(Block(0, X), blocks.names)
+    s = np.asarray(to_numpy(whole.weight), np.float64)
+    return ArrayBlocks(Block(0, X[s > 0.0], None, s[s > 0.0]), blocks.names)
 
 
-def weight_of(rows: InMemory) -> Floats:
+def weight_of(rows: ArrayBlocks) -> Floats:
     """One number a row."""
     weight = rows.whole.weight
     return np.ones(rows.n_rows) if weight is None else np.asarray(weight, np.float64)
 
 
-def part_of(rows: InMemory, chosen: NDArray[Any]) -> InMemory:
+def part_of(rows: ArrayBlocks, chosen: NDArray[Any]) -> ArrayBlocks:
     """Some of the rows."""
     whole = rows.whole
     weight = None if whole.weight is None else whole.weight[chosen]
-    return InMemory(Block(0, whole.X[chosen], None, weight), rows.names)
+    return ArrayBlocks(Block(0, whole.X[chosen], None, weight), rows.names)
 
 
 def with_count(model: Any, k: int) -> Any:
@@ -83,7 +83,7 @@ def fold_codes(n: int, folds: int, seed: int) -> NDArray[np.int64]:
 
 
 def held_out(
-    model: Any, rows: InMemory, counts: Sequence[int], folds: int, improve: bool, seed: int
+    model: Any, rows: ArrayBlocks, counts: Sequence[int], folds: int, improve: bool, seed: int
 ) -> Floats:
     """log p of each row by the fit to the other folds, (n, len(counts)); -inf where those are fewer
     rows than clusters."""
@@ -100,7 +100,7 @@ def held_out(
     return found
 
 
-def bic_values(model: Any, rows: InMemory, counts: Sequence[int], improve: bool) -> Floats:
+def bic_values(model: Any, rows: ArrayBlocks, counts: Sequence[int], improve: bool) -> Floats:
     """-2 log-likelihood + p log n, for each number."""
     s, X = weight_of(rows), rows.whole.X
     values = []
@@ -112,7 +112,7 @@ def bic_values(model: Any, rows: InMemory, counts: Sequence[int], improve: bool)
 
 # Its matrices are small: threads of BLAS take longer to wake than to multiply.
 @one_blas_thread()
-def density(model: Any, rows: InMemory, k: int, improve: bool) -> tuple[Density, int]:
+def density(model: Any, rows: ArrayBlocks, k: int, improve: bool) -> tuple[Density, int]:
     """log p of rows by the mixture of `model` with k components, and how many parameters it has.
 
     Of k-means: shares, means and covariances of its clusters, and EM from there to improve it.
@@ -163,7 +163,7 @@ def least_within_error(means: Floats, errors: Floats) -> int:
 
 
 def clusterings(
-    model: Any, rows: InMemory, counts: Sequence[int]
+    model: Any, rows: ArrayBlocks, counts: Sequence[int]
 ) -> tuple[list[NDArray[np.int64]], Floats]:
     """Labels of the rows for each number, and the scatter within the clusters."""
     labels = []
@@ -176,7 +176,7 @@ def clusterings(
     return labels, np.array([within(rows, one) for one in labels])
 
 
-def within(rows: InMemory, labels: NDArray[np.int64]) -> float:
+def within(rows: ArrayBlocks, labels: NDArray[np.int64]) -> float:
     """Σ s |x - m(c)|² with m(c) the mean of cluster c."""
     s, X = weight_of(rows), rows.whole.X
     total = 0.0

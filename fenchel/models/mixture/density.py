@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.data.arrays import double, host
+from fenchel.data.arrays import to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.models.base import rows_in
-from fenchel.models.namespace import as_known
-from fenchel.solve.mixture.components import Components, Kind, assigned, parameters
+from fenchel.models.array_namespace import as_known
+from fenchel.models.estimator import validated_blocks
+from fenchel.solve.mixture.components import Kind, MixtureComponents, assigned, parameters
 from fenchel.solve.mixture.whitening import dense
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 def dense_rows(estimator: Any, X: Any, weight: Any = None, *, reset: bool = False) -> Blocks:
     """X as blocks of dense rows: a covariance has no zeros that could be left out."""
-    blocks = rows_in(estimator, X, weight=weight, reset=reset)
+    blocks = validated_blocks(estimator, X, weight=weight, reset=reset)
     if blocks.sparse:
         raise TypeError(
             f"Sparse data was passed, and {type(estimator).__name__} needs dense rows: pass "
@@ -45,10 +45,10 @@ class MixtureDensity:
         kind: Kind = self.covariance_type
         return kind
 
-    def _mixture(self) -> Components:
+    def _mixture(self) -> MixtureComponents:
         given = (self.weights_, self.means_, self.covariances_, self.precisions_cholesky_)
-        w, m, c, f = (np.asarray(host(as_known(one)), np.float64) for one in given)
-        return Components(self._kind, w, m, c, f)
+        w, m, c, f = (np.asarray(to_numpy(as_known(one)), np.float64) for one in given)
+        return MixtureComponents(self._kind, w, m, c, f)
 
     def _each(self, X: Any, answer: Any) -> Any:
         """answer(log Σₖ …, responsibilities) of the rows, block by block."""
@@ -57,7 +57,7 @@ class MixtureDensity:
         mixture = self._mixture()
 
         def of(block: Block) -> tuple[Any, ...]:
-            return (answer(*assigned(mixture.joint_logs(double(dense(block.X))))),)
+            return (answer(*assigned(mixture.joint_logs(to_float64(dense(block.X))))),)
 
         parts = blocks.reduce(of)
         found = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -138,11 +138,11 @@ class MixtureDensity:
         mixture = self._mixture()
 
         def of(block: Block) -> Totals:
-            logs, R = assigned(mixture.joint_logs(double(dense(block.X))))
+            logs, R = assigned(mixture.joint_logs(to_float64(dense(block.X))))
             entropy = -(R * np.log(np.maximum(R, np.finfo(np.float64).tiny))).sum(axis=1)
             if block.weight is None:
                 return Totals(float(logs.sum()), float(entropy.sum()), float(len(logs)))
-            s = np.asarray(host(block.weight), np.float64)
+            s = np.asarray(to_numpy(block.weight), np.float64)
             return Totals(float(s @ logs), float(s @ entropy), float(s.sum()))
 
         value, entropy, weight = blocks.reduce(of)

@@ -17,17 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.convergence import NotCertified
 from fenchel.data.blocks import Blocks
-from fenchel.models.certified import SelfCertified
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.mixture.density import MixtureDensity, dense_rows
 from fenchel.models.mixture.start import begun, checked_init, with_given
-from fenchel.models.namespace import fit_method
 from fenchel.models.progress import watch
 from fenchel.solve.minimise import Solution, minimise
-from fenchel.solve.mixture.components import Components, parameters
+from fenchel.solve.mixture.components import MixtureComponents, parameters
 from fenchel.solve.mixture.em import ExpectationMaximisation, MixtureLikelihood, likelihood
 from fenchel.solve.mixture.online import online_step
 from fenchel.solve.mixture.starts import start_rows, unit_components
-from fenchel.solve.mixture.whitening import Extent
+from fenchel.solve.mixture.whitening import ColumnExtent
 
 Floats = NDArray[np.float64]
 
@@ -193,14 +193,14 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         problem = likelihood(blocks, self._kind, float(self.reg_covar), quiet=True)
         return problem.certify(problem.whitening.inward(self._mixture()))
 
-    def _fit(self, X: Any, sample_weight: Any, last: Components | None) -> GaussianMixture:
+    def _fit(self, X: Any, sample_weight: Any, last: MixtureComponents | None) -> GaussianMixture:
         blocks = dense_rows(self, X, sample_weight, reset=True)
-        extent = blocks.reduce(Extent.of)
+        extent = blocks.reduce(ColumnExtent.of)
         k, d = self._count(blocks, extent), blocks.n_cols
         if last is not None and last.means.shape != (k, d):
             last = None
         problem = likelihood(blocks, self._kind, float(self.reg_covar), extent)
-        best: Solution[Components] | None = None
+        best: Solution[MixtureComponents] | None = None
         for start in self._starts(problem, k, last):
             with warnings.catch_warnings(), watch(self.verbose, self.tol) as show:
                 warnings.simplefilter("ignore", NotCertified)
@@ -219,7 +219,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         return self
 
     def _record(
-        self, blocks: Blocks, problem: MixtureLikelihood, best: Solution[Components]
+        self, blocks: Blocks, problem: MixtureLikelihood, best: Solution[MixtureComponents]
     ) -> None:
         proof, seen = best.certificate, best.state.seen
         self.converged_, self.n_iter_ = best.converged, best.steps
@@ -246,7 +246,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
                 f"{math.sqrt(2.0 * self.tol):.2g} (tol={self.tol:.2g}). Raise max_iter or tol"
             )
 
-    def _count(self, blocks: Blocks, extent: Extent) -> int:
+    def _count(self, blocks: Blocks, extent: ColumnExtent) -> int:
         """How many components, and whether there are rows enough for them."""
         n, d = extent.rows, blocks.n_cols
         if n < 2:
@@ -275,7 +275,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
         self.n_components_ = k
         return k
 
-    def _starts(self, problem: MixtureLikelihood, k: int, last: Components | None) -> Any:
+    def _starts(self, problem: MixtureLikelihood, k: int, last: MixtureComponents | None) -> Any:
         """One start for each of n_init, or the mixture of the last fit."""
         kind, d, floor = self._kind, problem.blocks.n_cols, problem.floor
         whitening = problem.whitening
@@ -293,7 +293,7 @@ class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator
             start = begun(self.init_params, rows, kind, k, floor, rng)
             yield with_given(start, whitening, *given, floor)
 
-    def _publish(self, found: Components, dtype: Any) -> None:
+    def _publish(self, found: MixtureComponents, dtype: Any) -> None:
         kind = found.kind
         P = found.factors**2
         if kind in ("full", "tied"):

@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block
-from fenchel.data.faults import check_weight
+from fenchel.data.validation import check_weight
 from fenchel.geometry.density.profiles import (
     EXPONENTIAL_LIKE,
     NORMS,
@@ -26,8 +26,8 @@ from fenchel.geometry.density.profiles import (
 )
 from fenchel.geometry.density.sums import KernelSums
 from fenchel.geometry.tiles import fold_pairs
+from fenchel.models.array_namespace import fit_method
 from fenchel.models.mixture.density import dense_rows
-from fenchel.models.namespace import fit_method
 from fenchel.solve.mixture.whitening import dense
 
 Floats = NDArray[np.float64]
@@ -136,7 +136,11 @@ class KernelDensity(DensityMixin, BaseEstimator):
         rows = np.array(dense(block.X))
         if rows.dtype.kind != "f":
             rows = rows.astype(np.float64)
-        s = np.ones(len(rows)) if block.weight is None else np.array(host(block.weight), np.float64)
+        s = (
+            np.ones(len(rows))
+            if block.weight is None
+            else np.array(to_numpy(block.weight), np.float64)
+        )
         self.rows_, self.weights_ = rows[s > 0.0], s[s > 0.0]
         n, d = float(self.weights_.sum()), rows.shape[1]
         self.bandwidths_ = self.loo_scores_ = None

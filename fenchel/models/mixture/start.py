@@ -11,7 +11,7 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.cluster.rows import nearest_centres
 from fenchel.models.cluster.seeding import kmeans_plus_plus, random_rows
-from fenchel.solve.mixture.components import Components, Kind, assigned
+from fenchel.solve.mixture.components import Kind, MixtureComponents, assigned
 from fenchel.solve.mixture.starts import (
     StartRows,
     doubled,
@@ -30,7 +30,7 @@ TRIED, FEW_ROWS = 5, 2**13
 
 def begun(
     init: str, rows: StartRows, kind: Kind, k: int, floor: float, rng: np.random.RandomState
-) -> Components:
+) -> MixtureComponents:
     """A start with `k` components, as `init_params` says."""
     most = min(k, len(rows.z))
     weight = rows.weight
@@ -57,7 +57,7 @@ def begun(
 
 def _best_of_kmeans(
     rows: StartRows, kind: Kind, k: int, floor: float, rng: np.random.RandomState
-) -> Components:
+) -> MixtureComponents:
     """Of several runs of k-means the one whose mixture is the likeliest.
 
     A run ends in a poor partition now and then, and none knows the best unit of the columns: the
@@ -68,7 +68,7 @@ def _best_of_kmeans(
     units = [rows.standard]
     if k > 1 and rows.common is not rows.standard:
         units.append(rows.common)
-    best: tuple[float, Components] | None = None
+    best: tuple[float, MixtureComponents] | None = None
     for unit in units:
         for seed in seeds:
             groups = KMeans(k, n_init=1, random_state=int(seed), prove=False)
@@ -81,7 +81,9 @@ def _best_of_kmeans(
     return best[1]
 
 
-def _of_clusters(rows: StartRows, kind: Kind, labels: NDArray[Any], floor: float) -> Components:
+def _of_clusters(
+    rows: StartRows, kind: Kind, labels: NDArray[Any], floor: float
+) -> MixtureComponents:
     """The mixture of the clusters that have rows, in the order of their first rows: one partition
     is one start, whatever its numbers."""
     _, firsts, codes = np.unique(labels, return_index=True, return_inverse=True)
@@ -90,13 +92,13 @@ def _of_clusters(rows: StartRows, kind: Kind, labels: NDArray[Any], floor: float
 
 
 def with_given(
-    start: Components,
+    start: MixtureComponents,
     whitening: Whitening,
     weights: Any,
     means: Any,
     precisions: Any,
     floor: float,
-) -> Components:
+) -> MixtureComponents:
     """The start with weights_init, means_init and precisions_init in place of what was found."""
     if weights is None and means is None and precisions is None:
         return start
@@ -108,7 +110,7 @@ def with_given(
         else:
             covariances = 1.0 / np.asarray(precisions)
         factors = outer.factors  # made anew below, from the covariances
-    given = Components(
+    given = MixtureComponents(
         outer.kind,
         outer.weights if weights is None else weights,
         outer.means if means is None else means,

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
-from fenchel.models.base import host_keep
-from fenchel.models.namespace import dispatches, fit_method, on_device_of
+from fenchel.models.array_namespace import dispatches, fit_method, on_device_of
+from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.leave_one_out import Misclassified
 from fenchel.models.neighbours.training_rows import labelled_rows
 from fenchel.models.neighbours.votes import class_votes, refuse_no_votes
@@ -126,4 +126,4 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
         return np.asarray(self.classes_[self.y_fit_])
 
     def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
-        return float(s @ (host_keep(self.predict(X)) != target)) / float(s.sum())
+        return float(s @ (as_numpy(self.predict(X)) != target)) / float(s.sum())

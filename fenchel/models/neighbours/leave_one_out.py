@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.geometry.local_average import power_of_two
-from fenchel.geometry.search.search import Integers, Search, rows_from, without_own
+from fenchel.geometry.search.search import Integers, NeighbourSearch, rows_from, without_own
 from fenchel.models.neighbours.votes import (
     Weights,
     class_votes,
@@ -65,7 +65,7 @@ class MeanErrors:
             return self.mean * self.unit * self.unit, self.standard * self.unit * self.unit
 
 
-class Judge(Protocol):
+class NeighbourErrors(Protocol):
     """Errors of predictions by neighbours, for the first 1, 2, … of them."""
 
     @property
@@ -125,7 +125,7 @@ class SquaredError:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NeighboursLeftOut:
     """Training rows as questions to the others.
 
     search: of the training rows with weight; rows: the questions; own: the number of each among the
@@ -133,12 +133,12 @@ class LeftOut:
     count once.
     """
 
-    search: Search
+    search: NeighbourSearch
     rows: Any
     own: Integers
     weight: Floats | None
 
-    def errors(self, judge: Judge, weights: Weights, most: int) -> MeanErrors:
+    def errors(self, judge: NeighbourErrors, weights: Weights, most: int) -> MeanErrors:
         """The mean error for k = 1 … most, each row's error with its weight."""
         n = self.search.n_points
         total = float(n) if self.weight is None else float(self.weight.sum())
@@ -185,14 +185,14 @@ class LeftOut:
                 return numbers, distances, counts
             count = min(n, 2 * count)
 
-    def _running(self, judge: Judge, weights: Weights, most: int, rows: slice) -> Floats:
+    def _running(self, judge: NeighbourErrors, weights: Weights, most: int, rows: slice) -> Floats:
         numbers, distances, _ = self.neighbours(rows, most)
         votes = distance_weights(weights, distances)
         return np.array(
             [(error.sum(), error @ error) for error in judge.running(rows, votes, numbers)]
         )
 
-    def _anew(self, judge: Judge, weights: Weights, most: int, rows: slice) -> Floats:
+    def _anew(self, judge: NeighbourErrors, weights: Weights, most: int, rows: slice) -> Floats:
         numbers, distances, counts = self.neighbours(rows, most)
         s = np.ones(len(numbers)) if self.weight is None else self.weight[rows]
         errors = np.empty((most, 2))

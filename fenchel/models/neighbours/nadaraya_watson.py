@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import answer_type
 from fenchel.geometry.distance import rows_in_order
-from fenchel.geometry.kernel import KernelFunction
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.geometry.local_average import LocalVariance
 from fenchel.geometry.tiles import PairFold
-from fenchel.models.base import host_keep
-from fenchel.models.namespace import dispatches, fit_method, on_device_of
+from fenchel.models.array_namespace import dispatches, fit_method, on_device_of
+from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.neighbours.smoothing import SMOOTHING, Floats, Smoothing
 from fenchel.models.neighbours.training_rows import labelled_rows, valued_rows
@@ -157,7 +157,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
         return np.asarray(errors)
 
     def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
-        error = host_keep(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
+        error = as_numpy(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
         return float(s @ (error * error).mean(axis=1)) / float(s.sum())
 
 
@@ -264,4 +264,4 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
 
     def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
         """The share of rows misclassified."""
-        return float(s @ (host_keep(self.predict(X)) != target)) / float(s.sum())
+        return float(s @ (as_numpy(self.predict(X)) != target)) / float(s.sum())

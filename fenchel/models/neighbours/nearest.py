@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.geometry.search.search import Within, rows_from, without_own_within
-from fenchel.models.namespace import fit_method
+from fenchel.models.array_namespace import fit_method
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood, check_mode, graph
 from fenchel.models.neighbours.scoring_rows import exact
 from fenchel.models.neighbours.training_rows import plain_rows

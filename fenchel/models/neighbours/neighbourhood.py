@@ -15,16 +15,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.in_memory import InMemory
-from fenchel.data.rows import Block
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.named_kernel import NAMES, named_kernel
+from fenchel.data.block import Block
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.named_kernel import NAMES, named_kernel
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
-from fenchel.geometry.search.search import Floats, Integers, Search, rows_from, without_own
-from fenchel.models.base import compares_strings, host_keep, rows_in
-from fenchel.models.certified import SelfCertified
+from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from, without_own
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 PARAMETERS: dict[str, list[Any]] = {
@@ -87,11 +87,11 @@ class Neighbourhood(SelfCertified, BaseEstimator):
                 f"{rows[i, j]:.6g}"
             )
 
-    def _search(self, chosen: Integers | None) -> Search:
+    def _search(self, chosen: Integers | None) -> NeighbourSearch:
         """The search among the training rows, or some of them."""
         rows = self.X_fit_ if chosen is None else self.X_fit_[chosen]
         if self.kernel is not None:
-            blocks = InMemory(Block(0, self.X_fit_))
+            blocks = ArrayBlocks(Block(0, self.X_fit_))
             return AllPairs(KernelMetric(named_kernel(self.kernel, blocks)), rows, chosen)
         if is_euclidean(self.metric, self.p, self.metric_params):
             return EuclideanSearch(rows)
@@ -103,9 +103,9 @@ class Neighbourhood(SelfCertified, BaseEstimator):
     def _parts(self, X: Any) -> Iterator[tuple[int, Any]]:
         """The rows of a question, block by block, each with the number of its first row."""
         start = 0
-        for block in rows_in(self, X, reset=False):
+        for block in validated_blocks(self, X, reset=False):
             _refuse_sparse(self._is_given and is_sparse(block.X))
-            yield start, block.X if is_sparse(block.X) else host_keep(block.X)
+            yield start, block.X if is_sparse(block.X) else as_numpy(block.X)
             start += block.X.shape[0]
 
     def kneighbors(

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
-from fenchel.models.base import host_keep
-from fenchel.models.namespace import fit_method
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.leave_one_out import SquaredError
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.neighbours.training_rows import valued_rows
@@ -107,5 +107,5 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
         return values_out(found.reshape(len(found), *self.y_fit_.shape[1:]), X)
 
     def _risk(self, X: Any, target: NDArray[Any], s: Floats) -> float:
-        error = host_keep(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
+        error = as_numpy(self.predict(X)).reshape(len(s), -1) - target.reshape(len(s), -1)
         return float(s @ (error * error).mean(axis=1)) / float(s.sum())

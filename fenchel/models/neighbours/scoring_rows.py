@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import is_sparse, like
 from fenchel.data.blocks import Blocks
-from fenchel.data.table import as_blocks, check_weight
-from fenchel.models.base import host_keep, is_remote
-from fenchel.models.namespace import dispatches, on_device_of
+from fenchel.data.intake import as_blocks, check_weight
+from fenchel.models.array_namespace import dispatches, on_device_of
+from fenchel.models.estimator import as_numpy, is_remote
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 def scored_targets(X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats]:
     """Target and weight of each row, wherever they lie."""
     if not is_remote(X):
-        target = host_keep(y)
+        target = as_numpy(y)
         n = len(target)
         return target, np.ones(n) if sample_weight is None else check_weight(sample_weight, n)
     blocks = as_blocks(X, y, sample_weight)
@@ -29,8 +29,8 @@ def scored_targets(X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Fl
     for block in blocks:
         if block.y is None:
             raise ValueError("the rows have no target: pass y, or target= to scan")
-        targets.append(host_keep(block.y))
-        s = np.ones(len(targets[-1])) if block.weight is None else host_keep(block.weight)
+        targets.append(as_numpy(block.y))
+        s = np.ones(len(targets[-1])) if block.weight is None else as_numpy(block.weight)
         weights.append(np.asarray(s, np.float64))
     target = np.concatenate(targets)
     labels = target if blocks.classes is None else blocks.classes[target.astype(int)]
@@ -55,7 +55,7 @@ def are_rows_of_fit(
         return False
     start = place = 0
     for block in blocks:
-        X = block.X.toarray() if is_sparse(block.X) else host_keep(block.X)
+        X = block.X.toarray() if is_sparse(block.X) else as_numpy(block.X)
         X = X[used[start : start + len(X)]]
         if not np.array_equal(X, rows[place : place + len(X)]):
             return False

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.data.arrays import answer_type, is_sparse
-from fenchel.geometry.kernel import Gaussian, KernelFunction
+from fenchel.geometry.kernel.vector_kernels import Gaussian, KernelFunction
 from fenchel.geometry.local_average import (
     LocalLine,
     LocalMoments,
@@ -27,8 +27,8 @@ from fenchel.geometry.local_average import (
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
 from fenchel.geometry.tiles import PairFold
-from fenchel.models.base import compares_strings, host_keep, is_remote, rows_in
-from fenchel.models.certified import SelfCertified
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import as_numpy, compares_strings, is_remote, validated_blocks
 from fenchel.models.neighbours.leave_one_out import MeanErrors
 from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
@@ -206,8 +206,8 @@ class Smoothing(SelfCertified, BaseEstimator):
         weighting = self._weighting(np.array([self.bandwidth_]))
         average = self._averages(weighting)
         start = 0
-        for block in rows_in(self, X, reset=False):
-            Q = block.X if is_sparse(block.X) else host_keep(block.X)
+        for block in validated_blocks(self, X, reset=False):
+            Q = block.X if is_sparse(block.X) else as_numpy(block.X)
             top, sums = average(Q)
             lines = self._lines(sums, weighting)
             value = lines.value[:, 0] + self._centre
@@ -254,7 +254,7 @@ class Smoothing(SelfCertified, BaseEstimator):
 
     def _leaves_out(self, X: Any, target: NDArray[Any], s: Floats) -> bool:
         """Whether these are the rows of the fit, of which there are two."""
-        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        blocks, fitted = validated_blocks(self, X, reset=False), self._fitted_target
         return self._mass >= 2.0 and are_rows_of_fit(
             blocks, target, s, self.X_fit_, fitted, self.weight_fit_
         )

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _num_samples
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks
-from fenchel.data.table import check_weight
-from fenchel.models.base import classes_of, host_keep, is_remote, label_blocks, rows_in
+from fenchel.data.intake import check_weight
+from fenchel.models.estimator import as_numpy, classes_of, is_remote, label_blocks, validated_blocks
 from fenchel.models.targets import target_rows
 
 Floats = NDArray[np.float64]
@@ -35,14 +35,14 @@ class TrainingRows:
 
 def plain_rows(estimator: Any, X: Any) -> TrainingRows:
     """Rows without a target."""
-    rows = rows_in(estimator, X).gather().X
+    rows = validated_blocks(estimator, X).gather().X
     return TrainingRows(dense_rows(rows), was_sparse=is_sparse(rows))
 
 
 def valued_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
     """Rows with one or several real targets."""
     block = target_rows(estimator, X, y, sample_weight).gather()
-    target = np.asarray(host_keep(block.y), np.float64)
+    target = np.asarray(as_numpy(block.y), np.float64)
     weight = _weight(block.weight)
     return TrainingRows(dense_rows(block.X), target, weight, None, is_sparse(block.X))
 
@@ -54,9 +54,9 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         n = X.n_rows if isinstance(X, Blocks) else _num_samples(X)
         sample_weight = np.full(n, float(sample_weight))
     if is_remote(X):
-        classes, blocks = label_blocks(rows_in(estimator, X, y, sample_weight))
+        classes, blocks = label_blocks(validated_blocks(estimator, X, y, sample_weight))
         block = blocks.gather()
-        codes = np.asarray(host_keep(block.y), np.int64)
+        codes = np.asarray(as_numpy(block.y), np.int64)
         if y is None and X.classes is not None:  # coded when the file was read
             classes = X.classes[classes.astype(int)]
         rows, weight = dense_rows(block.X), _weight(block.weight)
@@ -65,8 +65,8 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    blocks = rows_in(estimator, X)
-    labels, n = host_keep(y), blocks.n_rows
+    blocks = validated_blocks(estimator, X)
+    labels, n = as_numpy(y), blocks.n_rows
     if labels.ndim and len(labels) != n:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -90,12 +90,12 @@ def dense_rows(X: Any) -> NDArray[Any]:
                 "example by a projection"
             )
         X = X.toarray()
-    return np.ascontiguousarray(host_keep(X))
+    return np.ascontiguousarray(as_numpy(X))
 
 
 def _weight(weight: Any) -> Floats | None:
     """None where every row counts once."""
     if weight is None:
         return None
-    s = np.asarray(host_keep(weight), np.float64)
+    s = np.asarray(as_numpy(weight), np.float64)
     return None if (s == 1.0).all() else s

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array
-from fenchel.geometry.search.search import Integers, Search
+from fenchel.geometry.search.search import Integers, NeighbourSearch
 
 Floats = NDArray[np.float64]
 Weights = str | Callable[[Floats], Any] | None
 
 
 def neighbourhoods(
-    search: Search, Q: Array, k: int, weight: Floats | None
+    search: NeighbourSearch, Q: Array, k: int, weight: Floats | None
 ) -> tuple[Integers, Floats]:
     """Numbers and distances of so many nearest points that their weights reach k."""
     n = search.n_points

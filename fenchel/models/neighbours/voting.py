@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.geometry.search.search import Floats, Integers, Search, rows_from
-from fenchel.models.base import is_remote, rows_in
-from fenchel.models.neighbours.leave_one_out import Judge, LeftOut, MeanErrors
+from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from
+from fenchel.models.estimator import is_remote, validated_blocks
+from fenchel.models.neighbours.leave_one_out import MeanErrors, NeighbourErrors, NeighboursLeftOut
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood
 from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
@@ -102,12 +102,12 @@ class Voting(Neighbourhood):
     def _left_out(self, most: int) -> MeanErrors:
         voters, s = self._voters()
         rows = self.X_fit_ if voters is None else self.X_fit_[voters]
-        left = LeftOut(self._search(voters), rows, np.arange(len(rows)), s)
+        left = NeighboursLeftOut(self._search(voters), rows, np.arange(len(rows)), s)
         with rows_from(0, voters):
             return left.errors(self._judge(voters), self.weights, most)
 
     @abstractmethod
-    def _judge(self, voters: Integers | None) -> Judge:
+    def _judge(self, voters: Integers | None) -> NeighbourErrors:
         """How predictions for these training rows (None: all) are judged."""
 
     def _voters(self) -> tuple[Integers | None, Floats | None]:
@@ -137,7 +137,7 @@ class Voting(Neighbourhood):
             start += len(numbers)
 
     def _new(
-        self, X: Any, s: Floats | None, search: Search, k: int, mass: float
+        self, X: Any, s: Floats | None, search: NeighbourSearch, k: int, mass: float
     ) -> Iterator[tuple[Integers, Floats, Floats]]:
         for start, Q in self._parts(X):
             self._refuse_too_many(k, mass, Q.shape[0])
@@ -146,7 +146,12 @@ class Voting(Neighbourhood):
             yield numbers, distances, np.ones(numbers.shape) if s is None else s[numbers]
 
     def _others(
-        self, voters: Integers | None, s: Floats | None, search: Search, k: int, mass: float
+        self,
+        voters: Integers | None,
+        s: Floats | None,
+        search: NeighbourSearch,
+        k: int,
+        mass: float,
     ) -> Iterator[tuple[Integers, Floats, Floats]]:
         n = self.n_samples_fit_
         self._refuse_too_many(k, mass, n)
@@ -154,7 +159,7 @@ class Voting(Neighbourhood):
         if voters is not None:
             own = np.full(n, -1)
             own[voters] = np.arange(len(voters))
-        left = LeftOut(search, self.X_fit_, own, s)
+        left = NeighboursLeftOut(search, self.X_fit_, own, s)
         for rows in left.parts(k):
             yield left.neighbours(rows, k)
 
@@ -184,7 +189,7 @@ class Voting(Neighbourhood):
 
     def _leaves_out(self, X: Any, target: NDArray[Any], s: Floats) -> bool:
         """Whether these are the rows of the fit, with neighbours enough to leave one out."""
-        blocks, fitted = rows_in(self, X, reset=False), self._fitted_target
+        blocks, fitted = validated_blocks(self, X, reset=False), self._fitted_target
         return self.n_neighbors_ <= self._mass - 1.0 and are_rows_of_fit(
             blocks, target, s, self.X_fit_, fitted, self.weight_fit_
         )

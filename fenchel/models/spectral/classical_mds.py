@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.search.metric import METRICS, GivenDistances, is_euclidean, metric_of
-from fenchel.models.base import host_keep, rows_in
-from fenchel.models.namespace import fit_method
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.estimator import as_numpy, validated_blocks
 from fenchel.models.spectral.centred.distances import (
     checked_distances,
     distance_matrix,
@@ -26,7 +26,7 @@ from fenchel.models.spectral.centred.landmarks import landmark_rows, refuse_land
 from fenchel.models.spectral.centred.negative import smallest_eigenvalue
 from fenchel.models.spectral.centred.operators import factor_pairs
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
-from fenchel.models.spectral.rows_out import working_type
+from fenchel.models.spectral.output_rows import working_type
 from fenchel.solve.eigen.leading import eigenpairs
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ class ClassicalMDS(SpectralMap):
 
         sample_weight: how many copies of each row; one of weight zero is placed, and moves none.
         """
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         made = self._operator(blocks)
         n, k = int(made.A.shape[0]), int(self.n_components)
         if n < 2 or k > n:
@@ -154,13 +154,13 @@ class ClassicalMDS(SpectralMap):
     def _operator(self, blocks: Blocks) -> DataOperator:
         block = blocks.gather()
         n = block.n_rows
-        s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
+        s = None if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
         usable = np.ones(n, bool) if s is None else s > 0.0
         given = self.metric == "precomputed"
         if given:
-            D = square_input(block.X if is_sparse(block.X) else host(block.X))
+            D = square_input(block.X if is_sparse(block.X) else to_numpy(block.X))
             D = checked_distances(D, "the distance", working_type(blocks))
-        rows = D if given else block.X if is_sparse(block.X) else host_keep(block.X)
+        rows = D if given else block.X if is_sparse(block.X) else as_numpy(block.X)
         plain = not given and is_euclidean(self.metric, 2, self.metric_params)
         metric = None if plain else metric_of(self.metric, 2, self.metric_params, _dense(rows))
         members = self._members(rows, metric, usable, s)

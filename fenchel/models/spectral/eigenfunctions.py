@@ -37,13 +37,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.models.base import host_keep, rows_in
-from fenchel.models.certified import SelfCertified
-from fenchel.models.namespace import as_known
-from fenchel.models.spectral.rows_out import rows_out, working_type
+from fenchel.models.array_namespace import as_known
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.residual import (
     EPS,
@@ -61,7 +61,7 @@ FEW = 64  # entries of a row of P that is sparse
 CONVERGED = 1e-6  # the residual over |A| at which a fit counts as converged
 
 
-class Memory(Protocol):
+class FittedRows(Protocol):
     """What a method keeps of the rows of its fit: a frozen value, which a model file holds."""
 
     def extend(self, X: Any) -> Floats:
@@ -92,7 +92,7 @@ class DataOperator:
     """
 
     A: Any = field(repr=False)
-    memory: Memory = field(repr=False)
+    memory: FittedRows = field(repr=False)
     measure: Floats | None = field(default=None, repr=False)
     members: NDArray[np.int64] | None = field(default=None, repr=False)
     factor: Floats | None = field(default=None, repr=False)
@@ -283,9 +283,9 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The coordinates of each row, by Nyström's formula; of rows of the fit those that they
         have in `embedding_`."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         dtype = working_type(blocks)
-        coefficients, memory = host(as_known(self.coefficients_)), self.memory_
+        coefficients, memory = to_numpy(as_known(self.coefficients_)), self.memory_
         return rows_out(
             X, blocks, lambda block: continued(memory, coefficients, block).astype(dtype)
         )
@@ -303,8 +303,8 @@ class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """How far the columns of `embedding_` are from eigenfunctions of the operator of these
         rows, which are to be those of the fit: products made anew."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, None, sample_weight, reset=False)
-        F = np.asarray(host(as_known(self.embedding_)), np.float64)
+        blocks = validated_blocks(self, X, None, sample_weight, reset=False)
+        F = np.asarray(to_numpy(as_known(self.embedding_)), np.float64)
         if blocks.n_rows != len(F):
             raise ValueError(
                 f"this {type(self).__name__} was fitted on {len(F)} rows, and X has "
@@ -331,7 +331,11 @@ def _unit(exponent: int) -> float:
 
 
 def placed(
-    numbers: NDArray[np.int64], own: Floats, memory: Memory, coefficients: Floats, blocks: Blocks
+    numbers: NDArray[np.int64],
+    own: Floats,
+    memory: FittedRows,
+    coefficients: Floats,
+    blocks: Blocks,
 ) -> Floats:
     """Eigenfunctions on all rows of a table: `own` of the rows with these numbers, and for those
     with -1 their continuation."""
@@ -345,9 +349,9 @@ def placed(
     return out
 
 
-def continued(memory: Memory, coefficients: Floats, block: Block) -> Floats:
+def continued(memory: FittedRows, coefficients: Floats, block: Block) -> Floats:
     """P(x, ·) @ coefficients of the rows of a block, a few rows of P at a time on each thread."""
-    X = block.X if is_sparse(block.X) else host_keep(block.X)
+    X = block.X if is_sparse(block.X) else as_numpy(block.X)
     width = FEW if isinstance(memory, SparseMemory) else len(coefficients)
     height = max(ENTRIES // max(width, 1), 1)
 

@@ -15,15 +15,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.data.table import as_blocks
+from fenchel.data.intake import as_blocks
 from fenchel.geometry.bandwidth import bandwidth_fault
 from fenchel.geometry.distance import rows_in_order
-from fenchel.geometry.kernel import KernelFunction, Precomputed
-from fenchel.geometry.named_kernel import GAMMAS, NAMES, WITH_GAMMA, named_kernel
-from fenchel.models.base import rows_in
-from fenchel.models.namespace import as_known, fit_method
+from fenchel.geometry.kernel.named_kernel import GAMMAS, NAMES, WITH_GAMMA, named_kernel
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Precomputed
+from fenchel.models.array_namespace import as_known, fit_method
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.spectral.centred.gram import mixed_pairs
 from fenchel.models.spectral.centred.kernel_operator import (
     KernelTable,
@@ -40,8 +40,8 @@ from fenchel.models.spectral.eigenfunctions import (
     eigenfunctions,
     signed_by_functions,
 )
+from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.models.spectral.pre_images import PreImages, refuse_fixed_point, ridge_coefficients
-from fenchel.models.spectral.rows_out import rows_out, working_type
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, subspace_iterations
 
 Floats = NDArray[np.float64]
@@ -234,7 +234,7 @@ class KernelPCA(SpectralMap):
         """
         if self.fit_inverse_transform and self._given:
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         for name in ("landmarks_", "nystroem_error_", "dual_coef_", "X_transformed_fit_"):
             self.__dict__.pop(name, None)
         self.smallest_eigenvalue_ = 0.0
@@ -320,7 +320,7 @@ class KernelPCA(SpectralMap):
             gram = table.tiled()
             pairs = mixed_pairs(gram, k, float(self.tol) or MIXED, self.max_iter)
             return table.continued(gram), pairs
-        made = table.held()
+        made = table.matrix_in_memory()
         pairs = self._pairs(made.A, k)
         if not table.trusted:
             fault = f"kernel={self.kernel!r} is not positive semi-definite"
@@ -363,7 +363,7 @@ class KernelPCA(SpectralMap):
     @property
     def _unit(self) -> Floats:
         """Of each coordinate, in that of projections."""
-        values = host(as_known(self.eigenvalues_))
+        values = to_numpy(as_known(self.eigenvalues_))
         return np.sqrt(values) if self.scaling == "sphered" else np.ones(len(values))
 
     @property
@@ -384,11 +384,11 @@ class KernelPCA(SpectralMap):
         if blocks.n_cols != k:
             raise ValueError(f"X has {blocks.n_cols} columns, and the map has {k}")
         dtype = working_type(blocks)
-        Z, dual = (host(as_known(part)) for part in (self.X_transformed_fit_, self.dual_coef_))
-        unit, C = self._unit, host(as_known(self.coefficients_))
+        Z, dual = (to_numpy(as_known(part)) for part in (self.X_transformed_fit_, self.dual_coef_))
+        unit, C = self._unit, to_numpy(as_known(self.coefficients_))
         learned = PreImages(self.memory_, C * unit, Z, dual, unit)
         of = learned.nearest if self.pre_image == "fixed_point" else learned.ridge
-        return rows_out(X, blocks, lambda block: of(rows_in_order(host(block.X))).astype(dtype))
+        return rows_out(X, blocks, lambda block: of(rows_in_order(to_numpy(block.X))).astype(dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

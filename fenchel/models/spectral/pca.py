@@ -14,13 +14,14 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.moments import Moments
-from fenchel.models.base import rows_in
-from fenchel.models.certified import SelfCertified
-from fenchel.models.namespace import as_known, fit_method
+from fenchel.data.moments.class_moments import Moments
+from fenchel.models.array_namespace import as_known, fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.spectral.gaussian_subspace import GaussianSubspace, likely_dimension
+from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.models.spectral.principal_axes import (
     PrincipalAxes,
     Route,
@@ -28,7 +29,6 @@ from fenchel.models.spectral.principal_axes import (
     principal_axes,
     route_of,
 )
-from fenchel.models.spectral.rows_out import rows_out, working_type
 from fenchel.models.spectral.scatter import (
     Scatter,
     ScatterProducts,
@@ -167,7 +167,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
         """Find the components of the rows X, which have weight sample_weight; y is ignored."""
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         weights = weights_of(blocks)
         most = self._most(weights, blocks.n_cols)
         few = isinstance(self.n_components, Integral)
@@ -191,7 +191,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Weight, mean and scatter of the parts merge without loss; d² memory. y is ignored.
         """
         first = "_sums" not in self.__dict__
-        blocks = rows_in(self, X, None, sample_weight, reset=first)
+        blocks = validated_blocks(self, X, None, sample_weight, reset=first)
         with np.errstate(over="ignore", invalid="ignore"):
             new: Moments = blocks.reduce(Moments.of)
         seen, rows = weights_of(blocks), 0
@@ -268,7 +268,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def variables_(self) -> NDArray[Any]:
         """X'U = VS, (d, n_components_)."""
         check_is_fitted(self)
-        return np.asarray(host(self.components_).T * host(self.singular_values_))
+        return np.asarray(to_numpy(self.components_).T * to_numpy(self.singular_values_))
 
     @property
     def _n_features_out(self) -> int:
@@ -277,19 +277,19 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: Any) -> Any:
         """The coordinates V'(x - m) of each row, over their standard deviations with whiten."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         dtype = working_type(blocks)
-        W = host(as_known(self.components_)).T
-        mean = host(as_known(self.mean_))
+        W = to_numpy(as_known(self.components_)).T
+        mean = to_numpy(as_known(self.mean_))
         if self.whiten:
-            W = W * _inverse_roots(host(as_known(self.explained_variance_)))
+            W = W * _inverse_roots(to_numpy(as_known(self.explained_variance_)))
         W, mean = np.asarray(W, dtype), np.asarray(mean, dtype)
 
         def project(block: Block) -> NDArray[Any]:
             X = block.X
             if is_sparse(X):
                 return np.asarray(X @ W - mean @ W, dtype)
-            rows = np.asarray(host(X), dtype)
+            rows = np.asarray(to_numpy(X), dtype)
             # Not XW - mW: of a large offset that would leave its rounding.
             return np.asarray((rows - mean) @ W)
 
@@ -298,20 +298,20 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def inverse_transform(self, X: Any) -> Any:
         """The rows that have these coordinates: the nearest points of the affine space."""
         check_is_fitted(self)
-        from fenchel.data.table import as_blocks
+        from fenchel.data.intake import as_blocks
 
         Z = as_blocks(as_known(X))
         k = self.n_components_
         if Z.n_cols != k:
             raise ValueError(f"X has {Z.n_cols} coordinates, and {k} components were fitted")
-        W = host(as_known(self.components_))
+        W = to_numpy(as_known(self.components_))
         if self.whiten:
-            W = W * np.sqrt(host(as_known(self.explained_variance_)))[:, None]
-        mean = host(as_known(self.mean_))
+            W = W * np.sqrt(to_numpy(as_known(self.explained_variance_)))[:, None]
+        mean = to_numpy(as_known(self.mean_))
         dtype = working_type(Z)
 
         def back(block: Block) -> NDArray[Any]:
-            rows = block.X.toarray() if is_sparse(block.X) else host(block.X)
+            rows = block.X.toarray() if is_sparse(block.X) else to_numpy(block.X)
             return np.asarray(rows @ W + mean, dtype)
 
         return rows_out(X, Z, back)
@@ -319,8 +319,8 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _density(self) -> GaussianSubspace:
         check_is_fitted(self)
         return GaussianSubspace(
-            host(as_known(self.components_)),
-            np.asarray(host(as_known(self.explained_variance_)), np.float64),
+            to_numpy(as_known(self.components_)),
+            np.asarray(to_numpy(as_known(self.explained_variance_)), np.float64),
             float(self.noise_variance_),
         )
 
@@ -335,25 +335,25 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def score_samples(self, X: Any) -> Any:
         """The log-density of each row under N(m, V(Λ - σ²)V' + σ²I)."""
         density = self._density()
-        blocks = rows_in(self, X, reset=False)
-        mean = host(as_known(self.mean_))
+        blocks = validated_blocks(self, X, reset=False)
+        mean = to_numpy(as_known(self.mean_))
 
         def of_block(block: Block) -> NDArray[Any]:
-            rows = block.X.toarray() if is_sparse(block.X) else host(block.X)
+            rows = block.X.toarray() if is_sparse(block.X) else to_numpy(block.X)
             return density.log_density(np.asarray(rows, np.float64) - mean)
 
         return rows_out(X, blocks, of_block)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-density of the rows; y is ignored."""
-        return float(np.mean(host(self.score_samples(X))))
+        return float(np.mean(to_numpy(self.score_samples(X))))
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """What the fitted components leave over of these rows, the least that as many could, and
         how far they are from being eigenvectors of their scatter."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, None, sample_weight, reset=False)
-        return _certified(blocks, host(as_known(self.components_)).T.astype(np.float64))
+        blocks = validated_blocks(self, X, None, sample_weight, reset=False)
+        return _certified(blocks, to_numpy(as_known(self.components_)).T.astype(np.float64))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

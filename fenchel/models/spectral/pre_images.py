@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.kernel_design import kernel_product
+from fenchel.data.design.kernel import kernel_product
 from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.distance import rows_in_order
-from fenchel.geometry.kernel import Gaussian, KernelFunction, Linear
+from fenchel.geometry.kernel.vector_kernels import Gaussian, KernelFunction, Linear
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.models.kernel.ridge import KernelRidge
 from fenchel.models.spectral.centred.kernels import (
@@ -102,7 +102,7 @@ def fixed_points(kernel: Gaussian, points: Floats, gammas: Floats, starts: Float
     Examples
     --------
     >>> import numpy as np
-    >>> from fenchel.geometry.kernel import Gaussian
+    >>> from fenchel.geometry.kernel.vector_kernels import Gaussian
     >>> from fenchel.models.spectral.pre_images import fixed_points
     >>> x = np.array([[0.0], [1.0]])
     >>> fixed_points(Gaussian(0.1), x, np.array([[0.5, 0.5]]), np.array([[0.9]])).round(6).tolist()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
 from fenchel.models.spectral.scatter import (
     Scatter,
@@ -200,8 +200,8 @@ def centred_rows(blocks: Blocks) -> tuple[Floats, Floats, int]:
     """√sᵢ (xᵢ - m) / 2ᵉ of the rows with weight, m, and e."""
     whole = blocks.gather()
     X = whole.X.toarray() if is_sparse(whole.X) else whole.X
-    rows = np.array(host(X), dtype=np.float64)
-    s = None if whole.weight is None else host(whole.weight)
+    rows = np.array(to_numpy(X), dtype=np.float64)
+    s = None if whole.weight is None else to_numpy(whole.weight)
     if s is not None:
         rows, s = rows[s > 0.0], s[s > 0.0]
     exponent = math.frexp(float(np.abs(rows).max(initial=0.0)))[1]

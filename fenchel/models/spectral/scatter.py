@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.in_memory import InMemory
-from fenchel.data.moments import Moments
-from fenchel.data.sweep import Gram, Unit
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.moments.class_moments import Moments
+from fenchel.data.passes.sweep import Gram, Unit
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -55,13 +55,13 @@ class Weights:
 
 def weights_of(blocks: Blocks) -> Weights:
     """One look at the weights; none where there are none."""
-    if isinstance(blocks, InMemory) and blocks.whole.weight is None:
+    if isinstance(blocks, ArrayBlocks) and blocks.whole.weight is None:
         return Weights(float(blocks.n_rows), blocks.n_rows)
 
     def stat(block: Block) -> Totals:
         if block.weight is None:
             return Totals(float(block.n_rows), float(block.n_rows), 0.0)
-        s = host(block.weight)
+        s = to_numpy(block.weight)
         return Totals(float(s.sum()), float((s > 0.0).sum()), float((s != np.floor(s)).sum()))
 
     total, some, broken = (float(one) for one in blocks.reduce(stat))
@@ -94,7 +94,7 @@ def scatter_of(blocks: Blocks) -> Scatter:
 
 
 def _is_single(blocks: Blocks) -> bool:
-    plain = isinstance(blocks, InMemory) and isinstance(blocks.whole.X, np.ndarray)
+    plain = isinstance(blocks, ArrayBlocks) and isinstance(blocks.whole.X, np.ndarray)
     many = blocks.n_cols >= SINGLE_COLUMNS and blocks.n_rows * blocks.n_cols >= SINGLE
     return plain and many and blocks.dtype == np.float32
 
@@ -103,7 +103,7 @@ def _in_single_precision(blocks: Blocks) -> Scatter | None:
     """About the mean of a sample, then moved to that of all rows; None out of range."""
     d = blocks.n_cols
     sample = blocks.sample(4096).gather()
-    centre = host(double(sample.X)).mean(axis=0)
+    centre = to_numpy(to_float64(sample.X)).mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         G = blocks.reduce(Gram((np.zeros(d), np.zeros(())), Unit(), centre))
     S, sums, W = G[:d, :d], G[d, :d], float(G[d, d])
@@ -126,18 +126,18 @@ def _is_safe(S: Floats, dtype: str) -> bool:
 def exponent_of(blocks: Blocks) -> int:
     """The binary exponent of the largest entry."""
 
-    def stat(block: Block) -> Largest:
+    def stat(block: Block) -> LargerOf:
         X = block.X.data if is_sparse(block.X) else block.X
-        return Largest(float(abs(X).max()) if X.size else 0.0)
+        return LargerOf(float(abs(X).max()) if X.size else 0.0)
 
     return math.frexp(float(blocks.reduce(stat)))[1]
 
 
-class Largest(float):
+class LargerOf(float):
     """The larger of two numbers, as a sum that merges."""
 
-    def __add__(self, other: Any) -> Largest:
-        return Largest(max(float(self), float(other)))
+    def __add__(self, other: Any) -> LargerOf:
+        return LargerOf(max(float(self), float(other)))
 
 
 def in_units(blocks: Blocks, exponent: int) -> Blocks:
@@ -146,12 +146,12 @@ def in_units(blocks: Blocks, exponent: int) -> Blocks:
         return blocks
 
     def scale(block: Block) -> Block:
-        X = double(block.X)
+        X = to_float64(block.X)
         if is_sparse(X):
             X = X.copy()
             X.data = np.ldexp(X.data, -exponent)
         else:
-            X = like(np.ldexp(host(X), -exponent), X)
+            X = like(np.ldexp(to_numpy(X), -exponent), X)
         return Block(block.start, X, block.y, block.weight)
 
     return blocks.map(scale)
@@ -177,8 +177,8 @@ class ScatterProducts:
         top = m @ V
 
         def stat(block: Block) -> Floats:
-            X = double(block.X)
-            s = None if block.weight is None else host(block.weight)
+            X = to_float64(block.X)
+            s = None if block.weight is None else to_numpy(block.weight)
             if is_sparse(X):
                 Z = np.asarray(X @ V) - top
                 Z = Z if s is None else Z * s[:, None]
@@ -186,7 +186,7 @@ class ScatterProducts:
             X = X - like(m, X)
             Z = X @ like(V, X)
             Z = Z if s is None else Z * like(s, X)[:, None]
-            return host(X.T @ Z)
+            return to_numpy(X.T @ Z)
 
         return np.asarray(in_units(self.blocks, self.exponent).reduce(stat))
 
@@ -200,12 +200,12 @@ def finished_products(
     """
 
     def stat(block: Block) -> Totals:
-        X = double(block.X)
+        X = to_float64(block.X)
         X = X - like(near, X)
-        s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
+        s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
         Z = X @ like(V, X)
         Z = Z if block.weight is None else Z * like(s, X)[:, None]
-        return Totals(host(X.T @ Z), host(like(s, X) @ X))
+        return Totals(to_numpy(X.T @ Z), to_numpy(like(s, X) @ X))
 
     product, sums = blocks.reduce(stat)
     off = np.asarray(sums) / total
@@ -217,12 +217,12 @@ def mean_of(blocks: Blocks, total: float, exponent: int) -> Floats:
 
     def sums(centre: Floats | None) -> Floats:
         def stat(block: Block) -> Floats:
-            X = double(block.X)
-            s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
+            X = to_float64(block.X)
+            s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
             if is_sparse(X):
                 return np.asarray(X.T @ s) - (0.0 if centre is None else s.sum() * centre)
             X = X if centre is None else X - like(centre, X)
-            return host(like(s, X) @ X)
+            return to_numpy(like(s, X) @ X)
 
         return np.asarray(in_units(blocks, exponent).reduce(stat)) / total
 
@@ -235,12 +235,12 @@ def trace_of(blocks: Blocks, mean: Floats, exponent: int) -> float:
     m = np.ldexp(mean, -exponent)
 
     def stat(block: Block) -> float:
-        X = double(block.X)
-        s = np.ones(block.n_rows) if block.weight is None else host(block.weight)
+        X = to_float64(block.X)
+        s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
         if is_sparse(X):
             squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2.0 * (X @ m) + m @ m
         else:
-            squares = host(((X - like(m, X)) ** 2).sum(1))
+            squares = to_numpy(((X - like(m, X)) ** 2).sum(1))
         return float(s @ squares)
 
     return max(float(in_units(blocks, exponent).reduce(stat)), 0.0)

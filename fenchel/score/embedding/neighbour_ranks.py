@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import map_ordered, one_blas_thread, thread_count
+from fenchel.score.curves.score_counts import Floats
 from fenchel.score.embedding.spaces import Space, two_spaces
-from fenchel.score.estimate import is_whole
-from fenchel.score.groups import Floats
-from fenchel.score.row_units import unit_exponent
+from fenchel.score.estimate import is_integer
+from fenchel.score.structure.row_units import unit_exponent
 
 Integers = NDArray[np.int64]
 HELD = 2**20  # distances of a tile
@@ -102,7 +102,7 @@ def continuity(
 def _kept(near: Space, ranked: Space, k: Any) -> float:
     """1 - c times how far the neighbours of one space are beyond the k nearest of the other."""
     n = near.n
-    if not is_whole(k) or k < 1:
+    if not is_integer(k) or k < 1:
         raise ValueError(f"n_neighbors must be a whole number from 1 on, got {k!r}")
     if k >= n / 2:
         raise ValueError(f"n_neighbors ({k}) should be less than n_samples / 2 ({n / 2})")
@@ -127,7 +127,7 @@ def _rank_excess(space: Space, numbers: Integers) -> float:
         return int(np.maximum(ranks - k, 0).sum())
 
     with one_blas_thread():
-        return float(sum(ordered(work, range(0, n, step), thread_count())))
+        return float(sum(map_ordered(work, range(0, n, step), thread_count())))
 
 
 def _nearer(space: Space, lo: int, D: Floats, j: Integers) -> Integers:

@@ -9,15 +9,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host, is_sparse
-from fenchel.data.table import as_blocks
+from fenchel.data.arrays import is_sparse, to_numpy
+from fenchel.data.intake import as_blocks
 from fenchel.geometry.distance import LANES, squared_distances
 from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
-from fenchel.geometry.search.metric import GivenDistances, Metric, is_euclidean, metric_of
-from fenchel.geometry.search.search import Search, without_own
-from fenchel.score.groups import Floats
-from fenchel.score.row_units import in_units
+from fenchel.geometry.search.metric import GivenDistances, RowMetric, is_euclidean, metric_of
+from fenchel.geometry.search.search import NeighbourSearch, without_own
+from fenchel.score.curves.score_counts import Floats
+from fenchel.score.structure.row_units import in_units
 
 Integers = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ class Space:
     """rows: dense or CSR, or distances; metric: None for the Euclidean one."""
 
     rows: Any = field(repr=False)
-    metric: Metric | None = None
+    metric: RowMetric | None = None
 
     @property
     def n(self) -> int:
@@ -64,7 +64,7 @@ class Space:
 
     def neighbours(self, k: int) -> Integers:
         """The k nearest others of each row, ties to the lower number."""
-        search: Search
+        search: NeighbourSearch
         if self.metric is None:
             search = EuclideanSearch(_dense(self.rows))
         else:
@@ -79,7 +79,7 @@ def space_of(
 ) -> Space:
     """The rows X with a distance by name, a function of two rows, or "precomputed"."""
     X = as_blocks(X).gather().X
-    rows = X if is_sparse(X) else np.asarray(host(X))
+    rows = X if is_sparse(X) else np.asarray(to_numpy(X))
     if is_euclidean(metric, 2, parameters):
         return Space(rows)
     if metric != "precomputed":

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from fenchel.data.intake import check_weight
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.data.table import check_weight
+from fenchel.score.curves.score_counts import Floats
 from fenchel.score.embedding.spaces import Space, two_spaces
-from fenchel.score.groups import Floats
-from fenchel.score.row_units import unit_exponent
+from fenchel.score.structure.row_units import unit_exponent
 
 KINDS = ("kruskal", "normalized", "raw", "sammon")
 STEP = 256  # rows of a tile of pairs
@@ -36,7 +36,7 @@ Terms = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class DistancePairs:
     """All pairs of rows, each once, with their weights; copies: Σ of the weights of pairs of copies
     of one row, whose distances are zero."""
 
@@ -205,13 +205,13 @@ def residual_variance(
 
 def _pairs(
     X: Any, X_embedded: Any, metric: Any, parameters: Any, sample_weight: Any
-) -> tuple[Pairs, int]:
+) -> tuple[DistancePairs, int]:
     """The pairs, with all lengths over 2^exponent where squares would leave the floats."""
     space, places = two_spaces(X, X_embedded, metric, parameters)
     s = None
     if sample_weight is not None:
         s = np.asarray(check_weight(sample_weight, space.n), np.float64)
     if space.metric is not None and not space.given:
-        return Pairs(space, places, s), 0
+        return DistancePairs(space, places, s), 0
     exponent = unit_exponent(space.rows, places.rows)
-    return Pairs(space.in_units(exponent), places.in_units(exponent), s), exponent
+    return DistancePairs(space.in_units(exponent), places.in_units(exponent), s), exponent

@@ -8,15 +8,15 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
+from fenchel.score.curves.score_counts import Floats
 from fenchel.score.labels import column
-from fenchel.show.frame import LETTER, SMALL, Side, described, one_or_more
-from fenchel.show.inline import records, rounded, table
+from fenchel.show.encoding import records, rounded, table
+from fenchel.show.formatting import LONGEST, capital, distinct, lines, number, plain
+from fenchel.show.layout import LETTER, SMALL, Side, described, one_or_more
 from fenchel.show.parameter_axis import said
 from fenchel.show.scatter import counted_note, number_side, padded, scatter
 from fenchel.show.theme import BLUE, GREY, ORANGE
 from fenchel.show.thinning import thin
-from fenchel.show.words import LONGEST, capital, distinct, lines, number, plain
 
 PANELS = 6
 PLACES = 400

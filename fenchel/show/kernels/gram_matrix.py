@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from fenchel.score.groups import Floats
+from fenchel.score.curves.score_counts import Floats
 from fenchel.show.arguments import groups_of
-from fenchel.show.cells import MOST as MOST_COLOURS
-from fenchel.show.cells import colours, legend
-from fenchel.show.frame import Side, Width, framed
-from fenchel.show.heatmap import ABOVE, BELOW, NEUTRAL
-from fenchel.show.inline import rounded, significant, table
-from fenchel.show.words import number, percent
+from fenchel.show.columns.heatmap import ABOVE, BELOW, NEUTRAL
+from fenchel.show.density import MOST as MOST_COLOURS
+from fenchel.show.density import colours, legend
+from fenchel.show.encoding import rounded, significant, table
+from fenchel.show.formatting import number, percent
+from fenchel.show.layout import Side, Width, framed
 
 MOST = 56  # blocks along each side; of more rows a block is the mean of some
 STRIP = 0.045  # of the figure, for the colours of the classes beside it

@@ -10,8 +10,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.groups import Floats
-from fenchel.show.boundary import (
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import Ends, colours, counted, filled, rectangles, side
+from fenchel.show.encoding import rounded, significant, table
+from fenchel.show.fit.boundary import (
     PLACES,
     changes_along,
     checked_rows,
@@ -21,12 +23,10 @@ from fenchel.show.boundary import (
     named_classes,
     outer_edges,
 )
-from fenchel.show.cells import Ends, colours, counted, filled, rectangles, side
-from fenchel.show.frame import Side, Width, framed
-from fenchel.show.inline import rounded, significant, table
+from fenchel.show.formatting import number, plain
+from fenchel.show.layout import Side, Width, framed
 from fenchel.show.marching_squares import grid
 from fenchel.show.theme import GREY
-from fenchel.show.words import number, plain
 
 MOST = 250  # support vectors that are drawn, those of the largest weights
 BARS = 60  # slacks that are drawn, the largest

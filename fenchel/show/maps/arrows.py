@@ -9,12 +9,12 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.groups import Floats
-from fenchel.show.frame import pixels
-from fenchel.show.inline import records, rounded
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.encoding import records, rounded
+from fenchel.show.formatting import distinct, plain
 from fenchel.show.labels import middle_cut
+from fenchel.show.layout import pixels
 from fenchel.show.maps.placing import Plane, placed, written
-from fenchel.show.words import distinct, plain
 
 MOST = 15  # arrows of a figure: more names than that find no room
 LINES = (0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0)  # that a name may stand above or below its tip

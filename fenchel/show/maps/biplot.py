@@ -15,12 +15,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.show.cells import counted, reach, side
-from fenchel.show.frame import Width, framed
+from fenchel.show.density import counted, reach, side
+from fenchel.show.formatting import percent, plain
+from fenchel.show.layout import Width, framed
 from fenchel.show.maps.arrows import arrows, checked_columns, longest
 from fenchel.show.maps.colouring import checked_points, colouring
 from fenchel.show.maps.placing import Plane
-from fenchel.show.words import percent, plain
 
 CELLS = 30
 # The longest arrow ends at this part of the way from (0, 0) to the outermost row in its direction.

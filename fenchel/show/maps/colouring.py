@@ -10,13 +10,13 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.score.groups import Floats
+from fenchel.score.curves.score_counts import Floats
 from fenchel.score.labels import column
 from fenchel.show.arguments import groups_of
-from fenchel.show.cells import MOST, colours, legend
-from fenchel.show.inline import rounded
+from fenchel.show.density import MOST, colours, legend
+from fenchel.show.encoding import rounded
+from fenchel.show.formatting import plain
 from fenchel.show.theme import BLUE, GREY, ORANGE
-from fenchel.show.words import plain
 
 # From blue over grey to orange: told apart with every common kind of colour blindness, and each
 # shade stands out from white and from the dark ground.

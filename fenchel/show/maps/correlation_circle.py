@@ -14,12 +14,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.show.frame import Side, Width, across, framed, pixels
-from fenchel.show.inline import table
+from fenchel.show.encoding import table
+from fenchel.show.formatting import percent, plain
+from fenchel.show.layout import Side, Width, across, framed, pixels
 from fenchel.show.maps.arrows import arrows, checked_columns, longest
 from fenchel.show.maps.placing import Plane
 from fenchel.show.theme import GREY
-from fenchel.show.words import percent, plain
 
 REACH = 1.25  # of both axes, so that the circle and names beside it are inside
 CORNERS = 72

@@ -8,13 +8,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.cells import cell_numbers, counted, place, reach, side
-from fenchel.show.frame import Width, framed
-from fenchel.show.inline import rounded, table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import cell_numbers, cell_of, counted, reach, side
+from fenchel.show.encoding import rounded, table
+from fenchel.show.formatting import plain
+from fenchel.show.layout import Width, framed
 from fenchel.show.maps.colouring import Colouring, checked_points, colouring
 from fenchel.show.maps.placing import Plane, placed, written
-from fenchel.show.words import plain
 
 CELLS = 30
 # Of few rows with names the cells are so small that a circle lies beside its name.
@@ -109,7 +109,8 @@ def _by_value(Z: Floats, by: Colouring, ends: Any, sides: Any, cells: int) -> An
     return (
         alt.Chart(data)
         .transform_calculate(
-            x=place("(datum.i + 0.5)", ends[0], cells), y=place("(datum.j + 0.5)", ends[1], cells)
+            x=cell_of("(datum.i + 0.5)", ends[0], cells),
+            y=cell_of("(datum.j + 0.5)", ends[1], cells),
         )
         .mark_point(filled=True, opacity=0.85)
         .encode(

@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.frame import Width, framed
-from fenchel.show.inline import rounded, table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.encoding import rounded, table
+from fenchel.show.formatting import plain
+from fenchel.show.layout import Width, framed
 from fenchel.show.maps.colouring import Colouring, checked_points, colouring
-from fenchel.show.maps.rotation import Box, original, outline, projected, screen, sliders
-from fenchel.show.words import plain
+from fenchel.show.maps.rotation import RotationBox, original, outline, projected, screen, sliders
 
 MOST = 700  # circles; more rows are counted in cells
 GRIDS = (30, 24, 20, 16, 13, 11, 9, 8, 7, 6, 5, 4, 3)  # cells along each side
@@ -69,7 +69,7 @@ def embedding_3d(
     """
     Z = checked_points(points, (3,))
     by = colouring(len(Z), codes, values, labels, value_name)
-    box = Box.around(Z, is_cube)
+    box = RotationBox.around(Z, is_cube)
     x, y = screen(box, width, height)
     places, counts, field = _cells(Z, by, box)
     called = [plain(name) for name in names]
@@ -92,7 +92,7 @@ def embedding_3d(
     return whole.add_params(*sliders(turn, tilt))
 
 
-def _cells(Z: Floats, by: Colouring, box: Box) -> tuple[Floats, Any, Floats]:
+def _cells(Z: Floats, by: Colouring, box: RotationBox) -> tuple[Floats, Any, Floats]:
     """Places, numbers of rows and colours of the circles: rows, or the cells of each group."""
     if len(Z) <= MOST:
         return Z, np.ones(len(Z), dtype=int), by.field()
@@ -123,7 +123,9 @@ def circle_size(counts: Any) -> Any:
     return alt.Size("n:Q", title="rows", scale=scale, legend=None)
 
 
-def circles(data: alt.InlineData, counts: Any, by: Colouring, box: Box, x: alt.X, y: alt.Y) -> Any:
+def circles(
+    data: alt.InlineData, counts: Any, by: Colouring, box: RotationBox, x: alt.X, y: alt.Y
+) -> Any:
     """A circle for each place, those that are far away first."""
     p, q, r = original(box)
     return (

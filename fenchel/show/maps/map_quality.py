@@ -7,12 +7,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.cells import legend
-from fenchel.show.frame import Width, framed
-from fenchel.show.inline import records, rounded, table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import legend
+from fenchel.show.encoding import records, rounded, table
+from fenchel.show.formatting import number
+from fenchel.show.layout import Width, framed
 from fenchel.show.theme import BLUE, GREEN, ORANGE
-from fenchel.show.words import number
 
 
 def map_quality(

@@ -12,15 +12,15 @@ from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fenchel.score.groups import Floats
-from fenchel.show.cells import place, reach, side
-from fenchel.show.frame import Width, framed
-from fenchel.show.inline import table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import cell_of, reach, side
+from fenchel.show.encoding import table
+from fenchel.show.formatting import plain
+from fenchel.show.layout import Width, framed
 from fenchel.show.maps.colouring import Colouring, checked_points, colouring
 from fenchel.show.maps.embedding_3d import circle_size, circle_table, circles
-from fenchel.show.maps.rotation import STEPS, Box, outline, projected, screen, sliders
+from fenchel.show.maps.rotation import STEPS, RotationBox, outline, projected, screen, sliders
 from fenchel.show.theme import GREY
-from fenchel.show.words import plain
 
 Pairs = NDArray[np.intp]
 MOST = 400  # rows that are drawn; of more, so many stand for those nearest to them
@@ -180,7 +180,7 @@ def _solid(
     places: Floats, counts: Any, field: Floats, edges: Pairs, by: Colouring, names: Any, size: Any
 ) -> list[Any]:
     """Edges and rows in a box that turns."""
-    box = Box.around(places, False)
+    box = RotationBox.around(places, False)
     x, y = screen(box, *size)
     steps = box.steps(places)
     data = circle_table(steps, counts, field, by)
@@ -201,7 +201,10 @@ def _flat(
     steps = np.round((places - low) / (high - low) * STEPS).astype(int)
     data = circle_table(steps, counts, field, by)
     here, there = (
-        {name: place(f"datum.{at}", end, STEPS) for name, at, end in zip(to, of, ends, strict=True)}
+        {
+            name: cell_of(f"datum.{at}", end, STEPS)
+            for name, at, end in zip(to, of, ends, strict=True)
+        }
         for to, of in (("xy", "ij"), ("uv", "lm"))
     )
     lines = _edges(steps, edges, "ij", "lm").transform_calculate(**here)

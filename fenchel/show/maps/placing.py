@@ -9,10 +9,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.cells import Ends
-from fenchel.show.frame import Side, Width, across, pixels
-from fenchel.show.inline import records, rounded
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.density import Ends
+from fenchel.show.encoding import records, rounded
+from fenchel.show.layout import Side, Width, across, pixels
 
 LETTER, LINE = 5.9, 13.0  # pixels of a letter and of a line at the size of labels
 GAP = 7.0  # pixels between a point and its word

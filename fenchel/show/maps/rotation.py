@@ -18,18 +18,18 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.score.groups import Floats
-from fenchel.show.frame import Width, pixels
-from fenchel.show.inline import records, table
+from fenchel.score.curves.score_counts import Floats
+from fenchel.show.encoding import records, table
+from fenchel.show.formatting import plain
+from fenchel.show.layout import Width, pixels
 from fenchel.show.theme import GREY
-from fenchel.show.words import plain
 
 STEPS = 400  # places along each axis: as fine as the pixels of a figure
 PAD = 1.12  # of the names at the ends of the axes
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class RotationBox:
     """The range of the rows on each axis, and the sides (3,) of its box on the screen.
 
     A unit is as long on all axes, unless the ranges are too different for that: then the box is a
@@ -41,7 +41,7 @@ class Box:
     sides: Floats
 
     @classmethod
-    def around(cls, Z: Floats, is_cube: bool) -> Box:
+    def around(cls, Z: Floats, is_cube: bool) -> RotationBox:
         low, high = Z.min(axis=0), Z.max(axis=0)
         spans = high - low
         flat = spans <= 0.0
@@ -79,7 +79,7 @@ def sliders(turn: float, tilt: float) -> list[alt.Parameter]:
 
 
 def projected(
-    box: Box,
+    box: RotationBox,
     place: tuple[str, str, str] = ("i", "j", "k"),
     to: tuple[str, str, str] = ("x", "y", "z"),
 ) -> dict[str, str]:
@@ -97,7 +97,7 @@ def projected(
     }
 
 
-def screen(box: Box, width: Width, height: int) -> tuple[alt.X, alt.Y]:
+def screen(box: RotationBox, width: Width, height: int) -> tuple[alt.X, alt.Y]:
     """Axes without marks; a unit is as long across as up, whatever the shape of the figure."""
     half = PAD * box.radius
     ratio = f"{pixels(width)} / {height}"
@@ -113,7 +113,7 @@ def screen(box: Box, width: Width, height: int) -> tuple[alt.X, alt.Y]:
     )
 
 
-def outline(box: Box, names: Sequence[Any], x: alt.X, y: alt.Y) -> tuple[Any, Any]:
+def outline(box: RotationBox, names: Sequence[Any], x: alt.X, y: alt.Y) -> tuple[Any, Any]:
     """The edges of the box, which lie behind the rows, and the names of the axes at their ends."""
     corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) * STEPS
     pairs = np.array(
@@ -141,7 +141,7 @@ def outline(box: Box, names: Sequence[Any], x: alt.X, y: alt.Y) -> tuple[Any, An
     return lines, words
 
 
-def original(box: Box, fields: Sequence[str] = ("i", "j", "k")) -> list[str]:
+def original(box: RotationBox, fields: Sequence[str] = ("i", "j", "k")) -> list[str]:
     """Expressions of the coordinates that a row has on the three axes."""
     return [
         f"{low!r} + datum.{field} * {(high - low) / STEPS:.10g}"

@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from fenchel.show.frame import Width, framed, shares
-from fenchel.show.inline import rounded, table
+from fenchel.show.encoding import rounded, table
+from fenchel.show.formatting import percent
+from fenchel.show.layout import Width, framed, shares
 from fenchel.show.theme import BLUE, ORANGE
-from fenchel.show.words import percent
 
 BARS = 30
 

@@ -23,25 +23,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.certification.float_sums import Evidence, evidence_of
-from fenchel.convex.one_class import OneClass
+from fenchel.convex.certification.float_sums import GapEvidence, evidence_of
+from fenchel.convex.loss.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.convex.rows.statistics import dual_sums
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Totals
-from fenchel.data.design import Point
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import Point
 from fenchel.solve.decomposition.compiled import pair_steps, single_steps
 from fenchel.solve.decomposition.dual_box import DualBox
 from fenchel.solve.decomposition.row_cache import RowCache
 from fenchel.solve.decomposition.working_set import working_set
 from fenchel.solve.needs import (
-    KernelRows,
     Need,
+    NeedsKernel,
     PositiveL2,
     RowLosses,
-    SingleTarget,
+    SingleTargetOnly,
     StraightPieces,
 )
 from fenchel.solve.solver import Solver, State
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class DualValue:
     """The objective at a point."""
 
     value: float
@@ -95,9 +95,9 @@ class BlockSMO(Solver):
 
     needs: ClassVar[tuple[type[Need], ...]] = (
         RowLosses,
-        KernelRows,
+        NeedsKernel,
         PositiveL2,
-        SingleTarget,
+        SingleTargetOnly,
         StraightPieces,
     )
     proves: ClassVar[bool] = True
@@ -219,7 +219,7 @@ class BlockSMO(Solver):
         stalled: bool,
     ) -> State:
         """The state at these coefficients, with scores and proof made in float64."""
-        f = problem.design.each((beta, 0.0), _plain)
+        f = problem.design.map_rows((beta, 0.0), _plain)
         F = f - box.y + box.ridge * beta
         rise, fall = box.slopes(beta, F)
         violation = box.violation(rise, fall)
@@ -228,7 +228,7 @@ class BlockSMO(Solver):
         memory = DualMemory(box, beta, F, recent, violation, proof, pairs, cache)
         theta = None if isinstance(problem, OneClass) else box.dual_point(problem, beta)
         left = proof.gap if self.convex else violation * abs(proof.value)
-        return State((beta, b), Value(proof.value), left, stalled, memory, theta)
+        return State((beta, b), DualValue(proof.value), left, stalled, memory, theta)
 
     def _certificate(
         self,
@@ -253,7 +253,9 @@ class BlockSMO(Solver):
             return unproved(Certificate(seen.value.value, -math.inf, residual=residual))
         return replace(seen.certificate(problem.penalty), residual=residual)
 
-    def _seen(self, problem: Problem, box: DualBox, beta: Floats, f: Floats, b: float) -> Evidence:
+    def _seen(
+        self, problem: Problem, box: DualBox, beta: Floats, f: Floats, b: float
+    ) -> GapEvidence:
         """Value and dual point at β and b, from f = Kβ."""
         loss, design, z = problem.loss, problem.design, f + b
         assert isinstance(design, KernelExpansion)
@@ -262,9 +264,9 @@ class BlockSMO(Solver):
         value, slope = loss.value(box.y, z), loss.gradient(box.y, z)
         sums = dual_sums(loss, problem.middle, box.y, z, value, slope, theta, s)
         pulled = theta if s is None else s * theta
-        off = loss.imbalance(box.y, theta, s) if box.free else None
+        off = loss.centring_sums(box.y, theta, s) if box.free else None
         found, square = Totals(pulled, pulled.sum(), *sums), float(beta @ f)
-        squares = square, problem.penalty.square**2 * square  # v = -λβ
+        squares = square, problem.penalty.l2**2 * square  # v = -λβ
         return evidence_of(problem, (beta, b), found, off, squares)
 
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.loss import Bent
-from fenchel.convex.one_class import OneClass
+from fenchel.convex.loss.base import PiecewiseLinear
+from fenchel.convex.loss.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.design.kernel import KernelExpansion
 
 Floats = NDArray[np.float64]
 SLACK = 1e-12  # of the largest score: sums of 10⁴ terms in another order differ by no more
@@ -48,19 +48,19 @@ class DualBox:
             zero = np.zeros(len(most))
             return cls(zero, zero, most, 0.0, zero, True, top, problem.origin()[0])
         loss, penalty, design = problem.loss, problem.penalty, problem.design
-        assert isinstance(loss, Bent)
+        assert isinstance(loss, PiecewiseLinear)
         assert isinstance(penalty, L2)
         assert isinstance(design, KernelExpansion)
         y, s = design.sides
         y = np.asarray(y, np.float64)
         weight = np.ones(len(y)) if s is None else s
         size = weight / design.weight / penalty.lam
-        low, high = (np.broadcast_to(np.asarray(end), y.shape) for end in loss.slopes(y))
+        low, high = (np.broadcast_to(np.asarray(end), y.shape) for end in loss.dual_interval(y))
         ridge = np.zeros(len(y))
-        if loss.soft > 0.0:
-            np.divide(loss.soft, size, out=ridge, where=size > 0.0)
+        if loss.smoothing > 0.0:
+            np.divide(loss.smoothing, size, out=ridge, where=size > 0.0)
         top = float(np.abs(design.diagonal()).max(initial=0.0))
-        return cls(y, -size * high, -size * low, loss.width, ridge, problem.intercept, top)
+        return cls(y, -size * high, -size * low, loss.dead_zone, ridge, problem.intercept, top)
 
     def start(self) -> Floats:
         """Where to begin without a better point."""
@@ -110,11 +110,11 @@ class DualBox:
     def dual_point(self, problem: Problem, beta: Floats) -> Floats:
         """θ = -λβ/s, inside the domain of l* to the bit."""
         loss, penalty, design = problem.loss, problem.penalty, problem.design
-        assert isinstance(loss, Bent)
+        assert isinstance(loss, PiecewiseLinear)
         assert isinstance(penalty, L2)
         assert isinstance(design, KernelExpansion)
         s = design.sides[1]
         share = (np.ones(len(beta)) if s is None else s) / design.weight
         theta = np.zeros(len(beta))
         np.divide(-penalty.lam * beta, share, out=theta, where=share > 0.0)
-        return np.asarray(theta.clip(*loss.slopes(self.y)))
+        return np.asarray(theta.clip(*loss.dual_interval(self.y)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.design.kernel import KernelExpansion
 from fenchel.data.parallel import one_blas_thread, parallel_map, thread_count
 from fenchel.solve.decomposition.compiled import add_rows, block_of
 
@@ -26,7 +26,7 @@ class RowCache:
 
     def __init__(self, design: KernelExpansion, least: int, memory: float, single: bool) -> None:
         self.design = design
-        whole = design.held()
+        whole = design.matrix_in_memory()
         self.whole = whole is not None
         self.dtype = np.dtype(np.float32 if single and not self.whole else np.float64)
         n = design.n_rows

@@ -31,7 +31,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import map_ordered, one_blas_thread, thread_count
 from fenchel.solve.eigen.products import RANGE, DenseSymmetric
 
 Floats = NDArray[np.float64]
@@ -203,4 +203,4 @@ def _sum_of_squares(A: NDArray[Any]) -> float:
         rows = A[lo : lo + RANGE]
         return float(np.einsum("ij,ij->", rows, rows))
 
-    return sum(ordered(part, range(0, len(A), RANGE), thread_count()))
+    return sum(map_ordered(part, range(0, len(A), RANGE), thread_count()))

@@ -28,14 +28,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.multiclass import Joint
+from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.arrays import host
-from fenchel.data.design import Point
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.arrays import to_numpy
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.design.matrix import Point
 from fenchel.solve.gram.shifted_gram import Inverse, ShiftedGram
-from fenchel.solve.line import Trial, backtrack, ridge
-from fenchel.solve.needs import KernelRows, Need, PositiveL2, RowLosses, SingleTarget, SmoothLoss
+from fenchel.solve.line_search import StepTrial, backtrack, ridge
+from fenchel.solve.needs import (
+    Need,
+    NeedsKernel,
+    PositiveL2,
+    RowLosses,
+    SingleTargetOnly,
+    SmoothLoss,
+)
 from fenchel.solve.solver import Solver, State
 
 Floats = NDArray[np.float64]
@@ -89,7 +96,7 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KernelIterate:
     """A point with its scores z, and value, θ, r and ρ there; curvature as the loss gives it."""
 
     point: Point
@@ -101,7 +108,7 @@ class Place:
     curvature: Floats
 
     @classmethod
-    def at(cls, problem: Problem, point: Point, z: Floats) -> Place:
+    def at(cls, problem: Problem, point: Point, z: Floats) -> KernelIterate:
         design = _design(problem)
         y, s = _sides(design)
         value, theta, curvature = problem.loss.evaluate(y, z)
@@ -113,7 +120,7 @@ class Place:
             z,
             float(s @ value) + 0.5 * lam * square,
             theta,
-            # In the order of `Problem.slack`, whose product is then known.
+            # In the order of `Problem.gap_estimate`, whose product is then known.
             lam * a - -pull,
             pull.sum(axis=0) if problem.intercept else 0.0 * np.asarray(point[1]),
             curvature,
@@ -133,7 +140,7 @@ class Place:
 class Memory:
     """The place, the preconditioner, the steps that it took last, and the first slack."""
 
-    place: Place
+    place: KernelIterate
     inner: Inner | None
     steps: int
     fresh: bool
@@ -150,8 +157,8 @@ class KernelNewton(Solver):
 
     goal: float = 1e-6
     needs: ClassVar[tuple[type[Need], ...]] = (
-        *(RowLosses, KernelRows, PositiveL2, SmoothLoss),
-        SingleTarget,
+        *(RowLosses, NeedsKernel, PositiveL2, SmoothLoss),
+        SingleTargetOnly,
     )
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
@@ -165,7 +172,7 @@ class KernelNewton(Solver):
                 inner = known.inner if same else None
         known_point = start.point if isinstance(start, State) else start
         point = problem.origin() if known_point is None else known_point
-        place = Place.at(problem, point, design.kept_product(point[0]) + point[1])
+        place = KernelIterate.at(problem, point, design.kept_product(point[0]) + point[1])
         return self._arrive(problem, Memory(place, inner, 0, False, 0.0, self.goal))
 
     def sharpened(self, goal: float) -> KernelNewton:
@@ -223,8 +230,8 @@ class KernelNewton(Solver):
 
 
 def _newton_step(
-    problem: Problem, place: Place, inner: Inner, eta: float
-) -> tuple[Place | None, int]:
+    problem: Problem, place: KernelIterate, inner: Inner, eta: float
+) -> tuple[KernelIterate | None, int]:
     """The place after a step, None where none is better, and the products that it took."""
     d, Kd, e, steps = _direction(problem, place, inner, eta)
     (a, b), dz = place.point, Kd + e
@@ -232,14 +239,14 @@ def _newton_step(
     if not slope > 0.0:
         return None, steps
 
-    def look(t: float) -> Trial[Place]:
+    def look(t: float) -> StepTrial[KernelIterate]:
         point = a - t * d, (b - t * e if np.ndim(b) else float(b - t * e))
-        there = Place.at(problem, point, place.z - t * dz)
+        there = KernelIterate.at(problem, point, place.z - t * dz)
 
         def after() -> float:
             return float(np.vdot(there.r, Kd)) + float(np.vdot(there.level, e))
 
-        return Trial(there.value, after, there)
+        return StepTrial(there.value, after, there)
 
     noise = 1e-14 * abs(place.value)
     found = backtrack(place.value, slope, noise, look)
@@ -247,13 +254,13 @@ def _newton_step(
 
 
 def _direction(
-    problem: Problem, place: Place, inner: Inner, eta: float
+    problem: Problem, place: KernelIterate, inner: Inner, eta: float
 ) -> tuple[Floats, Floats, Any, int]:
     """(d, Kd, e) of the Newton step, its residual's square down to eta of the first, and steps."""
     design, lam = _design(problem), ridge(problem)
     _, s = _sides(design)
     share = s if place.z.ndim == 1 else s[:, None]
-    bend: Callable[[Floats, Floats], Floats] = problem.loss.bend
+    bend: Callable[[Floats, Floats], Floats] = problem.loss.curvature_product
     r, level = place.r, place.level
     d, Kd, e = np.zeros_like(r), np.zeros_like(r), 0.0 * np.asarray(level)
     z, ze = inner.solve(r, level)
@@ -293,4 +300,4 @@ def _sides(design: KernelExpansion) -> tuple[Any, Floats]:
     """The targets, and the weights of sum one."""
     y, s = design.sides
     n = design.n_rows
-    return host(y), np.full(n, 1.0 / n) if s is None else s / design.weight
+    return to_numpy(y), np.full(n, 1.0 / n) if s is None else s / design.weight

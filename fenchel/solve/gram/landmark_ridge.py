@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.landmark_table import LandmarkTable
+from fenchel.data.design.landmark_table import LandmarkTable
 from fenchel.solve.gram.landmark_proof import Residuals, Rounding, landmark_certificate
 from fenchel.solve.gram.shifted_gram import conjugate_run
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.rounding import gamma
-from fenchel.data.kernel_design import KernelExpansion
-from fenchel.data.matrix_products import product_error
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.linear_algebra.matrix_products import product_error
 
 Floats = NDArray[np.float64]
 EPS = 2.0**-52

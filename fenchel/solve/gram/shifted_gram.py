@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.blocks import free_memory
-from fenchel.data.kernel_design import KernelExpansion
+from fenchel.data.design.kernel import KernelExpansion
 from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky
 
@@ -110,7 +110,7 @@ class ShiftedGram:
         n = len(self.root)
         _check_room(n, dtype)
         A = np.empty((n, n), dtype)
-        held, root = self.design.held(), self.root
+        held, root = self.design.matrix_in_memory(), self.root
         unit = math.ldexp(1.0, -exponent)
 
         def fill(row: int) -> None:

@@ -14,7 +14,7 @@ from numba import carray, njit
 from numpy.typing import NDArray
 
 from fenchel.data.elementary.compiled import exp, log1p
-from fenchel.data.native.compiled import SUMS, pointer
+from fenchel.data.passes.native.compiled import SUMS, pointer
 
 Floats = NDArray[np.float64]
 FULL, DIAGONAL, SPHERICAL = 0, 1, 2

@@ -26,7 +26,7 @@ LEAST_SHARE = 1e-290
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Components:
+class MixtureComponents:
     """Weights (k,), means (k, d), covariances and the Cholesky factors U of their inverses."""
 
     kind: Kind
@@ -98,7 +98,7 @@ def parameters(kind: Kind, k: int, d: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class ComponentSums:
     """Weighted sums about the means of the current components: n, Σ r(x - μ), and the squares.
 
     second: Σ r(x - μ)(x - μ)' for each component, or of all together for tied ones, their diagonals
@@ -110,7 +110,7 @@ class Sums:
     second: Floats
 
 
-def sums_about(kind: Kind, means: Floats, X: Floats, R: Floats) -> Sums:
+def sums_about(kind: Kind, means: Floats, X: Floats, R: Floats) -> ComponentSums:
     """The sums of rows X (n, d) of responsibilities R (n, k), by their definition."""
     k, d = means.shape
     shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
@@ -127,10 +127,12 @@ def sums_about(kind: Kind, means: Floats, X: Floats, R: Floats) -> Sums:
             second[c] = np.einsum("ij,ij->j", weighted, Y)
         else:
             second[c] = np.einsum("ij,ij->", weighted, Y)
-    return Sums(R.sum(axis=0), first, second)
+    return ComponentSums(R.sum(axis=0), first, second)
 
 
-def maximised(sums: Sums, old: Components, floor: float) -> tuple[Components, NDArray[np.bool_]]:
+def maximised(
+    sums: ComponentSums, old: MixtureComponents, floor: float
+) -> tuple[MixtureComponents, NDArray[np.bool_]]:
     """The M-step under Σₖ ⪰ floor·I, and which components the floor holds.
 
     πₖ = nₖ/n, μₖ += δₖ = Σ r(x - μₖ)/nₖ, Σₖ = Σ r(x - μₖ)(x - μₖ)'/nₖ - δₖδₖ', its eigenvalues
@@ -158,7 +160,7 @@ def maximised(sums: Sums, old: Components, floor: float) -> tuple[Components, ND
 
 def made(
     kind: Kind, weights: Floats, means: Floats, covariances: Floats, floor: float
-) -> tuple[Components, NDArray[np.bool_]]:
+) -> tuple[MixtureComponents, NDArray[np.bool_]]:
     """Components of these covariances, eigenvalues below the floor raised to it, and which were."""
     if kind in ("full", "tied"):
         each = covariances if kind == "full" else covariances[None]
@@ -166,14 +168,14 @@ def made(
         held = np.array([part[2] for part in parts])
         fixed, factors = (np.array([part[place] for part in parts]) for place in (0, 1))
         if kind == "tied":
-            return Components(kind, weights, means, fixed[0], factors[0]), held
-        return Components(kind, weights, means, fixed, factors), held
+            return MixtureComponents(kind, weights, means, fixed[0], factors[0]), held
+        return MixtureComponents(kind, weights, means, fixed, factors), held
     low = covariances < floor
     fixed = np.maximum(covariances, floor)
     if not (fixed > 0.0).all():
         raise ValueError(collapsed(int(np.argwhere(~(fixed > 0.0))[0][0])))
     held = np.asarray(low.any(axis=1) if kind == "diag" else low)
-    return Components(kind, weights, means, fixed, 1.0 / np.sqrt(fixed)), held
+    return MixtureComponents(kind, weights, means, fixed, 1.0 / np.sqrt(fixed)), held
 
 
 def _factored(S: Floats, floor: float) -> tuple[Floats, Floats, bool]:
@@ -205,7 +207,7 @@ def collapsed(component: int | None) -> str:
     )
 
 
-def relative_entropy(new: Components, old: Components) -> float:
+def relative_entropy(new: MixtureComponents, old: MixtureComponents) -> float:
     """KL(new ‖ old) of the joint laws of component and row, in nats: Σ π̂ₖ(log(π̂ₖ/πₖ) + KLₖ).
 
     KL of two Gaussian laws is ½(Σ(λ - 1 - log λ) + |U'(μ̂ - μ)|²), λ the eigenvalues of U'Σ̂U;

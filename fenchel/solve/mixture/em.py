@@ -21,11 +21,17 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.objective import Objective
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.solve.mixture.components import Components, Kind, Sums, maximised, relative_entropy
+from fenchel.solve.mixture.components import (
+    ComponentSums,
+    Kind,
+    MixtureComponents,
+    maximised,
+    relative_entropy,
+)
 from fenchel.solve.mixture.expectation import LARGEST_LOSS, EMSums, quadratic_loss
-from fenchel.solve.mixture.whitening import Extent, Whitening
+from fenchel.solve.mixture.whitening import ColumnExtent, Whitening
 from fenchel.solve.needs import ObjectiveNeed
 from fenchel.solve.solver import Solver, State
 
@@ -40,13 +46,13 @@ class EMStep:
     """
 
     value: float
-    next: Components
+    next: MixtureComponents
     residual: float
     held: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MixtureLikelihood(Objective[Components]):
+class MixtureLikelihood(Objective[MixtureComponents]):
     """-Σ s log p(x) / Σ s, at a mixture of the whitened rows z.
 
     radius: the largest |z|; floor: of covariances, as a share of that of the rows.
@@ -56,29 +62,29 @@ class MixtureLikelihood(Objective[Components]):
     whitening: Whitening
     radius: float
     floor: float
-    first: Components | None = None
+    first: MixtureComponents | None = None
 
-    def origin(self) -> Components:
+    def origin(self) -> MixtureComponents:
         if self.first is None:
             raise ValueError("a mixture needs a start: pass start=")
         return self.first
 
-    def evaluate(self, point: Components, *, exact: bool = False) -> EMStep:
+    def evaluate(self, point: MixtureComponents, *, exact: bool = False) -> EMStep:
         quick = not exact and quadratic_loss(point, self.radius) <= LARGEST_LOSS
         value, *sums = self.blocks.reduce(EMSums(point, self.whitening, quick))
-        found = Sums(*sums)
+        found = ComponentSums(*sums)
         if quick and point.kind == "tied":
-            found = Sums(found.counts, found.first, found.second + self.whitening.scatter)
+            found = ComponentSums(found.counts, found.first, found.second + self.whitening.scatter)
         new, held = maximised(found, point, self.floor)
         mean = value / float(found.counts.sum()) + self.whitening.log_determinant
         residual = math.sqrt(2.0 * relative_entropy(new, point))
         return EMStep(-mean, new, residual, held)
 
-    def estimate(self, point: Components, seen: EMStep, decrement: float) -> Certificate:
+    def estimate(self, point: MixtureComponents, seen: EMStep, decrement: float) -> Certificate:
         return Certificate(seen.value, -math.inf, "estimate", residual=seen.residual)
 
     def certify(
-        self, point: Components, seen: Any = None, dual: Any = None, enough: float = 1e-9
+        self, point: MixtureComponents, seen: Any = None, dual: Any = None, enough: float = 1e-9
     ) -> Certificate:
         """The residual of one more step; an evaluation of this very point has it already."""
         step: EMStep = self.evaluate(point) if seen is None else seen
@@ -86,10 +92,15 @@ class MixtureLikelihood(Objective[Components]):
 
 
 def likelihood(
-    blocks: Blocks, kind: Kind, floor: float, extent: Extent | None = None, *, quiet: bool = False
+    blocks: Blocks,
+    kind: Kind,
+    floor: float,
+    extent: ColumnExtent | None = None,
+    *,
+    quiet: bool = False,
 ) -> MixtureLikelihood:
     """The objective of a table: three passes for its units. quiet: without warnings of them."""
-    found = blocks.reduce(Extent.of) if extent is None else extent
+    found = blocks.reduce(ColumnExtent.of) if extent is None else extent
     whitening = Whitening.of(blocks, kind, found, quiet=quiet)
     return MixtureLikelihood(blocks, whitening, largest_radius(blocks, whitening), floor)
 
@@ -110,14 +121,14 @@ class ExpectationMaximisation(Solver):
 
     needs: ClassVar = (Mixtures,)
 
-    def init(self, problem: MixtureLikelihood, start: Components | State | None) -> State:
+    def init(self, problem: MixtureLikelihood, start: MixtureComponents | State | None) -> State:
         point = start.point if isinstance(start, State) else start
         return self._at(problem, problem.origin() if point is None else point)
 
     def step(self, problem: MixtureLikelihood, state: State) -> State:
         return self._at(problem, state.seen.next)
 
-    def _at(self, problem: MixtureLikelihood, point: Components) -> State:
+    def _at(self, problem: MixtureLikelihood, point: MixtureComponents) -> State:
         seen = problem.evaluate(point)
         return State(point, seen, 0.5 * seen.residual**2, stalled=seen.residual <= STILL)
 
@@ -129,7 +140,7 @@ def largest_radius(blocks: Blocks, whitening: Whitening) -> float:
         z = whitening.rows(block.X)
         found = np.einsum("ij,ij->i", z, z)
         if block.weight is not None:
-            found = found[np.asarray(host(block.weight)) > 0.0]
+            found = found[np.asarray(to_numpy(block.weight)) > 0.0]
         return Largest(float(found.max(initial=0.0)))
 
     return math.sqrt(blocks.reduce(squares).value)

@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block
-from fenchel.data.kernels import address
-from fenchel.data.statistic import Kernel, Layout, Slots, Statistic
-from fenchel.data.tree import Totals
-from fenchel.solve.mixture.components import Components, Sums, assigned, sums_about
+from fenchel.data.passes.loops import address
+from fenchel.data.reduction import Totals
+from fenchel.data.statistic import CompiledLoop, RowLayout, Slots, Statistic
+from fenchel.solve.mixture.components import ComponentSums, MixtureComponents, assigned, sums_about
 from fenchel.solve.mixture.whitening import Whitening
 
 Floats = NDArray[np.float64]
@@ -30,13 +30,13 @@ MOST_FEATURES = 2048
 SLOT_BYTES = 2**26  # of all partial sums together
 
 
-def quadratic_loss(components: Components, radius: float) -> float:
+def quadratic_loss(components: MixtureComponents, radius: float) -> float:
     """κ: what the quadratic features are larger than what they make."""
     sizes = radius + np.sqrt((components.means**2).sum(axis=1))
     return float((components.largest_precisions * sizes**2).max())
 
 
-def n_features(components: Components) -> int:
+def n_features(components: MixtureComponents) -> int:
     d = components.means.shape[1]
     return {"full": d * (d + 1) // 2 + d + 1, "diag": 2 * d + 1}.get(components.kind, d + 2)
 
@@ -49,7 +49,7 @@ class EMSums(Statistic[Totals]):
     then leave Σ s zz' of the second sum out: it is the same at every step.
     """
 
-    components: Components
+    components: MixtureComponents
     whitening: Whitening
     quadratic: bool
 
@@ -59,7 +59,7 @@ class EMSums(Statistic[Totals]):
         if block.weight is None:
             value = float(logs.sum())
         else:
-            s = np.asarray(host(block.weight), np.float64)
+            s = np.asarray(to_numpy(block.weight), np.float64)
             value = float(s @ logs)
             R *= s[:, None]
         kind, means = self.components.kind, self.components.means
@@ -70,7 +70,7 @@ class EMSums(Statistic[Totals]):
         sums = sums_about(kind, means, Z, R)
         return Totals(value, sums.counts, sums.first, sums.second)
 
-    def compiled(self, block: Block, layout: Layout) -> Kernel[Totals] | None:
+    def compiled(self, block: Block, layout: RowLayout) -> CompiledLoop[Totals] | None:
         if not self.quadratic or layout.order == "csr":
             return None
         if n_features(self.components) > MOST_FEATURES:
@@ -78,12 +78,12 @@ class EMSums(Statistic[Totals]):
         return QuadraticKernel(self, block, layout)
 
 
-class QuadraticKernel(Kernel[Totals]):
+class QuadraticKernel(CompiledLoop[Totals]):
     """`compiled.expectation` for one block."""
 
     least_parts: ClassVar[int] = 1  # a row costs thousands of operations
 
-    def __init__(self, stat: EMSums, block: Block, layout: Layout) -> None:
+    def __init__(self, stat: EMSums, block: Block, layout: RowLayout) -> None:
         from fenchel.solve.mixture.compiled import DIAGONAL, FULL, SPHERICAL
 
         self.held = block.X
@@ -133,7 +133,7 @@ class QuadraticKernel(Kernel[Totals]):
         return Totals(float(value), found.counts, found.first, found.second)
 
 
-def _coefficients(components: Components) -> Floats:
+def _coefficients(components: MixtureComponents) -> Floats:
     """Q (k, D): the logarithm of component k is the inner product of its row and the features."""
     kind, means = components.kind, components.means
     k, d = means.shape
@@ -160,7 +160,7 @@ def _coefficients(components: Components) -> Floats:
     return np.ascontiguousarray(np.concatenate([squares, linear, constant[:, None]], axis=1))
 
 
-def _about_means(components: Components, A: Floats) -> Sums:
+def _about_means(components: MixtureComponents, A: Floats) -> ComponentSums:
     """The sums of features as sums about the means."""
     kind, means = components.kind, components.means
     d = means.shape[1]
@@ -168,7 +168,7 @@ def _about_means(components: Components, A: Floats) -> Sums:
     if kind == "tied":  # the features are those of z U
         inner = means @ components.factors
         first = (S - counts[:, None] * inner) @ np.linalg.inv(components.factors)
-        return Sums(counts, first, _between(means, counts, first))
+        return ComponentSums(counts, first, _between(means, counts, first))
     first = S - counts[:, None] * means
     if kind == "full":
         a, b = np.triu_indices(d)
@@ -182,7 +182,7 @@ def _about_means(components: Components, A: Floats) -> Sums:
         second = A[:, :d] - 2.0 * means * S + counts[:, None] * means**2
     else:
         second = A[:, 0] - 2.0 * (means * S).sum(axis=1) + counts * (means**2).sum(axis=1)
-    return Sums(counts, first, second)
+    return ComponentSums(counts, first, second)
 
 
 def _between(means: Floats, counts: Floats, first: Floats) -> Floats:

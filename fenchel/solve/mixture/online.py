@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from fenchel.data.blocks import Blocks
-from fenchel.solve.mixture.components import Components, Sums, maximised
+from fenchel.solve.mixture.components import ComponentSums, MixtureComponents, maximised
 from fenchel.solve.mixture.expectation import EMSums
 from fenchel.solve.mixture.whitening import Whitening
 
@@ -22,13 +22,13 @@ FORGETTING = 0.6
 
 
 def online_step(
-    blocks: Blocks, outer: Components, seen: float, floor: float
-) -> tuple[Components, float, float]:
+    blocks: Blocks, outer: MixtureComponents, seen: float, floor: float
+) -> tuple[MixtureComponents, float, float]:
     """The mixture after these rows, their mean log-likelihood before, and their weight."""
     whitening = Whitening.of_mixture(outer)
     inner = whitening.inward(outer)
     value, *found = blocks.reduce(EMSums(inner, whitening, False))
-    batch = Sums(*found)
+    batch = ComponentSums(*found)
     weight = float(batch.counts.sum())
     gain = forgotten(weight, seen + weight)
     share, kind = inner.weights, inner.kind
@@ -41,7 +41,7 @@ def online_step(
         kept = share[:, None] * own
     else:
         kept = share * own * inner.means.shape[1]
-    mixed = Sums(
+    mixed = ComponentSums(
         (1.0 - gain) * share + gain * batch.counts / weight,
         gain * batch.first / weight,
         (1.0 - gain) * kept + gain * batch.second / weight,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.solve.mixture.components import Components, Kind, made, maximised, sums_about
+from fenchel.solve.mixture.components import Kind, MixtureComponents, made, maximised, sums_about
 from fenchel.solve.mixture.whitening import Whitening, dense
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ def start_rows(blocks: Blocks, whitening: Whitening) -> StartRows:
     some = blocks if blocks.local and blocks.n_rows <= most else blocks.sample(most)
     block = some.gather()
     X = dense(block.X)
-    s = np.ones(len(X)) if block.weight is None else np.asarray(host(block.weight), np.float64)
+    s = np.ones(len(X)) if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
     X, s = X[s > 0.0], s[s > 0.0]
     # Merged as they are given, since rounding may depend on the place in a block.
     distinct, codes = np.unique(X, axis=0, return_inverse=True)
@@ -62,7 +62,7 @@ def start_rows(blocks: Blocks, whitening: Whitening) -> StartRows:
 
 def of_responsibilities(
     kind: Kind, rows: Floats, weight: Floats, R: Floats, floor: float
-) -> Components:
+) -> MixtureComponents:
     """The M-step of given responsibilities (n, k)."""
     R = R * weight[:, None]
     counts = R.sum(axis=0)
@@ -71,40 +71,42 @@ def of_responsibilities(
     return maximised(sums, unit_components(kind, means), floor)[0]
 
 
-def unit_components(kind: Kind, means: Floats) -> Components:
+def unit_components(kind: Kind, means: Floats) -> MixtureComponents:
     """Equal shares and covariances of one."""
     k, d = means.shape
     shape: Any = {"full": (k, 1, 1), "tied": (1, 1), "diag": (k, d), "spherical": (k,)}[kind]
     one = np.ones(shape) * np.eye(d) if kind in ("full", "tied") else np.ones(shape)
-    return Components(kind, np.full(k, 1.0 / k), means, one, one)
+    return MixtureComponents(kind, np.full(k, 1.0 / k), means, one, one)
 
 
 def of_labels(
     kind: Kind, rows: Floats, weight: Floats, labels: NDArray[Any], k: int, floor: float
-) -> Components:
+) -> MixtureComponents:
     """The mixture of a clustering: shares, means and covariances of its clusters."""
     return of_responsibilities(kind, rows, weight, np.eye(k)[labels], floor)
 
 
-def doubled(found: Components, k: int) -> Components:
+def doubled(found: MixtureComponents, k: int) -> MixtureComponents:
     """k components of the same density, where there are fewer: some stand twice, with half the
     weight each."""
     own = len(found.weights)
     which = np.arange(k) % own
     weights = (found.weights / np.bincount(which, minlength=own))[which]
     if found.kind == "tied":
-        return Components("tied", weights, found.means[which], found.covariances, found.factors)
+        return MixtureComponents(
+            "tied", weights, found.means[which], found.covariances, found.factors
+        )
     rest = found.covariances[which], found.factors[which]
-    return Components(found.kind, weights, found.means[which], *rest)
+    return MixtureComponents(found.kind, weights, found.means[which], *rest)
 
 
 def replaced(
-    found: Components,
+    found: MixtureComponents,
     weights: Floats | None,
     means: Floats | None,
     covariances: Floats | None,
     floor: float,
-) -> Components:
+) -> MixtureComponents:
     """The start with what was given in place of what was found."""
     return made(
         found.kind,

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.data.arrays import double, host, is_sparse
+from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.moments import Moments
-from fenchel.solve.mixture.components import Components, Kind
+from fenchel.data.moments.class_moments import Moments
+from fenchel.solve.mixture.components import Kind, MixtureComponents
 
 Floats = NDArray[np.float64]
 # Eigenvalues of a correlation matrix below this are rounding of its entries (sums of n products):
@@ -31,7 +31,7 @@ SMALLEST_RANGE = 1e-290  # of a column: squares of smaller differences, times a 
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class ColumnExtent:
     """The least and the largest value of each column, and the largest weight."""
 
     low: Floats
@@ -39,8 +39,8 @@ class Extent:
     weight: float
     rows: int
 
-    def __add__(self, other: Extent) -> Extent:
-        return Extent(
+    def __add__(self, other: ColumnExtent) -> ColumnExtent:
+        return ColumnExtent(
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             max(self.weight, other.weight),
@@ -48,11 +48,11 @@ class Extent:
         )
 
     @classmethod
-    def of(cls, block: Block) -> Extent:
+    def of(cls, block: Block) -> ColumnExtent:
         """Of the rows that have weight."""
         X, top = dense(block.X), 1.0
         if block.weight is not None:
-            s = np.asarray(host(block.weight))
+            s = np.asarray(to_numpy(block.weight))
             top = float(s.max(initial=0.0))
             if not (s > 0.0).all():
                 X = X[s > 0.0]
@@ -63,7 +63,7 @@ class Extent:
 def dense(X: Any) -> NDArray[Any]:
     """The rows of a block as an array of this process."""
     return np.asarray(
-        host(X.toarray()) if is_sparse(X) else X if isinstance(X, np.ndarray) else host(X)
+        to_numpy(X.toarray()) if is_sparse(X) else X if isinstance(X, np.ndarray) else to_numpy(X)
     )
 
 
@@ -82,7 +82,9 @@ class Whitening:
     deficient: bool = False
 
     @classmethod
-    def of(cls, blocks: Blocks, kind: Kind, extent: Extent, *, quiet: bool = False) -> Whitening:
+    def of(
+        cls, blocks: Blocks, kind: Kind, extent: ColumnExtent, *, quiet: bool = False
+    ) -> Whitening:
         """From the mean and the covariance of a table: one pass."""
         with np.errstate(over="ignore"):
             span = extent.high - extent.low
@@ -106,7 +108,7 @@ class Whitening:
             exponents = np.full_like(exponents, exponents.max())
 
         def scaled(block: Block) -> Moments:
-            V = np.ldexp(double(dense(block.X)) - middle, -exponents)
+            V = np.ldexp(to_float64(dense(block.X)) - middle, -exponents)
             return Moments.of_rows(V, block.weight)
 
         found = blocks.reduce(scaled)
@@ -133,7 +135,7 @@ class Whitening:
         return replace(made, deficient=rank < len(S) or bool(constant.any()))
 
     @classmethod
-    def of_mixture(cls, outer: Components) -> Whitening:
+    def of_mixture(cls, outer: MixtureComponents) -> Whitening:
         """From the mean and the covariance of a mixture's own law."""
         kind, share = outer.kind, outer.weights
         centre = share @ outer.means
@@ -202,13 +204,13 @@ class Whitening:
 
     def scaled(self, X: Any) -> Floats:
         """(x - c) ∘ 2⁻ᵉ of some rows."""
-        return np.asarray(np.ldexp(double(dense(X)) - self.centre, -self.exponents))
+        return np.asarray(np.ldexp(to_float64(dense(X)) - self.centre, -self.exponents))
 
     def rows(self, X: Any) -> Floats:
         """z of some rows."""
         return np.asarray(self.scaled(X) @ self.W)
 
-    def outward(self, inner: Components) -> Components:
+    def outward(self, inner: MixtureComponents) -> MixtureComponents:
         """The mixture of z as one of x."""
         kind, e = inner.kind, self.exponents
         means = self.centre + np.ldexp(inner.means @ self.back, e)
@@ -222,9 +224,9 @@ class Whitening:
             by = e if kind == "diag" else e[0]
             found = np.ldexp(inner.covariances * size**2, 2 * by)
             factors = np.ldexp(inner.factors / size, -by)
-        return Components(kind, inner.weights, means, found, factors)
+        return MixtureComponents(kind, inner.weights, means, found, factors)
 
-    def inward(self, outer: Components) -> Components:
+    def inward(self, outer: MixtureComponents) -> MixtureComponents:
         """The mixture of x as one of z."""
         kind, e = outer.kind, self.exponents
         means = np.ldexp(outer.means - self.centre, -e) @ self.W
@@ -238,10 +240,10 @@ class Whitening:
             by = e if kind == "diag" else e[0]
             found = np.ldexp(outer.covariances, -2 * by) / size**2
             factors = np.ldexp(outer.factors, by) * size
-        return Components(kind, outer.weights, means, found, factors)
+        return MixtureComponents(kind, outer.weights, means, found, factors)
 
 
-def _least_unit(span: Floats, extent: Extent) -> float:
+def _least_unit(span: Floats, extent: ColumnExtent) -> float:
     """The unit of constant columns: a small share of the least range of the others."""
     positive = span[span > 0.0]
     if len(positive):

@@ -371,7 +371,7 @@ def row_keys(rows: Any, codes: NDArray[np.int64], keys: NDArray[np.uint64]) -> N
 
 
 @njit(**_settings)
-def remix(keys: NDArray[np.uint64], seed: np.uint64, out: NDArray[np.uint64]) -> None:
+def reshuffle(keys: NDArray[np.uint64], seed: np.uint64, out: NDArray[np.uint64]) -> None:
     """Keys for another order."""
     for i in range(keys.size):
         out[i] = _mix(keys[i] ^ seed)

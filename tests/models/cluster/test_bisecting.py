@@ -13,8 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_cluster import optimum
-from oracles_geometry import squared_distances
+from oracles.cluster import optimum
+from oracles.geometry import squared_distances
 from sklearn.cluster import BisectingKMeans as Peer
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning

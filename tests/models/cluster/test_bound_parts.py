@@ -7,14 +7,14 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from oracles_cluster import line_optimum, optimum, partition_matrix
-from oracles_geometry import squared_distances
+from oracles.cluster import line_optimum, optimum, partition_matrix
+from oracles.geometry import squared_distances
 
 from fenchel import KMeans
 from fenchel.convex.partition.closed_form import is_optimal, low_rank_bound
-from fenchel.data.table import as_blocks
+from fenchel.data.intake import as_blocks
 from fenchel.models.cluster.bounds.clustering import DualColumns, MeasuredClustering
-from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, relaxation_bound
+from fenchel.models.cluster.bounds.parts import LabelledRows, RelaxationEffort, relaxation_bound
 from fenchel.models.cluster.bounds.samples import Costs, samples_bound
 
 
@@ -85,7 +85,7 @@ def test_samples_cover_the_optimum_as_often_as_promised(weighted):
     for seed in range(trials):
         rows = costs.draw(size, count, seed).ravel()
         held = LabelledRows(X[rows], None, np.zeros(len(rows), np.int64))
-        bound = samples_bound(held, squares[rows], costs, 1, size, 0.9, Effort())
+        bound = samples_bound(held, squares[rows], costs, 1, size, 0.9, RelaxationEffort())
         wrong += bound > best
         tight.append(bound / best)
     assert wrong <= 0.1 * trials + 3.0 * np.sqrt(0.1 * trials)
@@ -102,7 +102,7 @@ def test_samples_of_more_clusters_stay_below_the_optimum_of_a_line():
     for seed in range(5):
         rows = costs.draw(30, 40, seed).ravel()
         held = LabelledRows(X[rows], None, model.labels_[rows])
-        bound = samples_bound(held, squares[rows], costs, 2, 30, 0.99, Effort())
+        bound = samples_bound(held, squares[rows], costs, 2, 30, 0.99, RelaxationEffort())
         assert 0.7 * best <= bound <= best
 
 
@@ -178,7 +178,7 @@ def test_a_proof_of_optimality_is_that_of_the_full_matrix():
     far = MeasuredClustering.of(as_blocks(spoilt), C)
     other = far.geometry(as_blocks(spoilt))
     assert other is None or not is_optimal(other) or relaxation_bound(
-        LabelledRows(spoilt, None, labels), 3, Effort()
+        LabelledRows(spoilt, None, labels), 3, RelaxationEffort()
     ) <= far.cost * (1.0 + 1e-9)  # fmt: skip
 
 

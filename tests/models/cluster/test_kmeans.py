@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_cluster import assign, lloyd, optimum
+from oracles.cluster import assign, lloyd, optimum
 from sklearn.cluster import KMeans as Peer
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning

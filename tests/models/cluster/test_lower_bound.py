@@ -13,13 +13,18 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles_cluster import line_optimum, optimum
+from oracles.cluster import line_optimum, optimum
 from sklearn.datasets import load_iris, load_wine
 
 from fenchel import KMeans, certify, kmeans_lower_bound, load, save, scan, threads
 from fenchel.convex.certificate import Certificate
 from fenchel.models.cluster.bounds.best import FoundBound
-from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, parts_bound, parts_of
+from fenchel.models.cluster.bounds.parts import (
+    LabelledRows,
+    RelaxationEffort,
+    parts_bound,
+    parts_of,
+)
 
 
 def blobs(n=300, d=3, k=4, seed=0, spread=10.0):
@@ -131,10 +136,10 @@ def test_parts_are_disjoint_and_alike():
     assert len(parts) == 11 and max(map(len, parts)) <= 100
     shares = np.array([np.bincount(labels[part], minlength=4) / len(part) for part in parts])
     assert np.ptp(shares, axis=0).max() <= 0.03
-    even = parts_bound(rows, 4, 100, Effort())[0]
+    even = parts_bound(rows, 4, 100, RelaxationEffort())[0]
     drawn = np.random.default_rng(0).permutation(1003)
     anyhow = sum(
-        parts_bound(rows.at(drawn[i::11]), 4, 100, Effort())[0] for i in range(11)
+        parts_bound(rows.at(drawn[i::11]), 4, 100, RelaxationEffort())[0] for i in range(11)
     )  # fmt: skip
     assert even > anyhow
     assert even <= KMeans(4, n_init=5, prove=False).fit(X).inertia_

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_voronoi import nearest_sums
+from oracles.voronoi import nearest_sums
 
 from fenchel import KMeans, NotCertified, quantize_density, threads
 

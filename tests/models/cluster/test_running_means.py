@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_cluster import assign
+from oracles.cluster import assign
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning

@@ -20,7 +20,7 @@ from fenchel import (
     certify,
 )
 from fenchel.models.discriminant import linear
-from fenchel.score.folds.trial import FoldFailed
+from fenchel.score.validation.run import FoldFailed
 
 LINEAR, QUADRATIC = LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 GAUSSIAN = [LINEAR, QUADRATIC, RegularizedDiscriminantAnalysis, RegularizedDiscriminantAnalysisCV]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from oracles_discriminant import fisher, moments
+from oracles.discriminant import fisher, moments
 from scipy import sparse
 from sklearn.datasets import load_iris
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_discriminant import friedman, log_joint, negative_log_likelihood
+from oracles.discriminant import friedman, log_joint, negative_log_likelihood
 from scipy import sparse
 from sklearn import discriminant_analysis as peer
 from sklearn.covariance import EmpiricalCovariance

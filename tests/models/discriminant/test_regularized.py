@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_discriminant import friedman, left_out, log_joint
+from oracles.discriminant import friedman, left_out, log_joint
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 

@@ -19,8 +19,8 @@ from fenchel import (
     load,
     save,
 )
-from fenchel.data.kernel_design import gram_matrix
-from fenchel.models.erm import DISTANCES, JOINT, MARGINS
+from fenchel.data.design.kernel import gram_matrix
+from fenchel.models.linear.erm import DISTANCES, JOINT, MARGINS
 
 KERNEL = kernels.Gaussian(0.5)
 

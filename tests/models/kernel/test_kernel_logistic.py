@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from oracles_kernel import gaussian_matrix, logistic_optimum, logistic_value
+from oracles.kernel import gaussian_matrix, logistic_optimum, logistic_value
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import SplineTransformer
@@ -23,7 +23,7 @@ from fenchel import (
     load,
     save,
 )
-from fenchel.data.kernel_design import gram_matrix
+from fenchel.data.design.kernel import gram_matrix
 
 
 def classes(n=150, K=2, seed=0, d=3):

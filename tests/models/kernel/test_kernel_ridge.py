@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from oracles_kernel import ridge_optimum, ridge_value
+from oracles.kernel import ridge_optimum, ridge_value
 from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as Theirs
 
 import fenchel
 from fenchel import KernelRidge, NotCertified, certify, kernels
-from fenchel.data.kernel_design import GramDesign, KernelDesign, gram_matrix
-from fenchel.data.table import as_blocks
+from fenchel.data.design.kernel import GramDesign, KernelDesign, gram_matrix
+from fenchel.data.intake import as_blocks
 from fenchel.solve.gram.ridge_proof import ridge_certificate
 from fenchel.solve.gram.shifted_gram import ShiftedGram
 from fenchel.solve.gram.tiled_cholesky import solve_factored, tiled_cholesky

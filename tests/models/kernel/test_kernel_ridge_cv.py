@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles_kernel import left_out_residuals
+from oracles.kernel import left_out_residuals
 from scipy.sparse import csr_array
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
 
 from fenchel import KernelRidge, KernelRidgeCV, RidgeCV, certify, kernels, load, save
-from fenchel.data.kernel_design import gram_matrix
+from fenchel.data.design.kernel import gram_matrix
 
 ALPHAS = [1e-6, 1e-3, 0.1, 1.0, 30.0]
 
@@ -109,6 +109,6 @@ def test_bad_input(monkeypatch):
         KernelRidgeCV().fit(X[:2], y[:2], [1.0, 0.0])
     with pytest.raises(ValueError, match="not positive semi-definite on these rows"):
         KernelRidgeCV(kernel="sigmoid", coef0=0.2).fit(X, y)
-    monkeypatch.setattr("fenchel.solve.leave_one_out.free_memory", lambda: 1e4)
+    monkeypatch.setattr("fenchel.solve.least_squares.leave_one_out.free_memory", lambda: 1e4)
     with pytest.raises(MemoryError, match=r"60 x 60 numbers, .* GiB are free: fit fewer rows"):
         KernelRidgeCV().fit(X, y)

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles_kernel import ridge_on_landmarks, ridge_optimum
+from oracles.kernel import ridge_on_landmarks, ridge_optimum
 from scipy.sparse import csr_array
 
 import fenchel
 from fenchel import KernelRidge, NotCertified, certify, kernels
-from fenchel.data.kernel_design import gram_matrix
+from fenchel.data.design.kernel import gram_matrix
 
 
 def noisy(n=600, seed=0, d=4):

@@ -7,7 +7,7 @@ import re
 import warnings
 
 import numpy as np
-import oracles_strings as oracle
+import oracles.strings as oracle
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -20,10 +20,10 @@ from test_sklearn import ESTIMATORS
 import fenchel
 from fenchel import certify, kernels
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import KernelDesign, gram_matrix
+from fenchel.data.design.kernel import KernelDesign, gram_matrix
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.intake import as_blocks
 from fenchel.data.strings import string_column
-from fenchel.data.table import as_blocks
 
 KERNEL = kernels.Spectrum(3) + 0.5 * kernels.Subsequence(2)
 FITTED = [
@@ -210,7 +210,7 @@ def test_many_rows_need_no_gram_matrix():
     rows, y = motifs(2200, seed=3)
     model = fenchel.SVC(kernel=kernels.Spectrum(4), C=10.0).fit(rows, y)
     assert model.converged_ and model.score(NEW, THEIRS) > 0.8
-    design = KernelDesign(kernels.Spectrum(4), InMemory(Block(0, string_column(X), T)), 0.0)
+    design = KernelDesign(kernels.Spectrum(4), ArrayBlocks(Block(0, string_column(X), T)), 0.0)
     K, v = gram_matrix(kernels.Spectrum(4), X), np.arange(60.0)
     assert not design.in_memory
     np.testing.assert_allclose(design.product(v), K @ v, rtol=1e-12)
@@ -236,7 +236,7 @@ def test_an_indefinite_kernel_is_said_with_its_smallest_eigenvalue():
     with pytest.warns(UserWarning, match="not positive semi-definite.*smallest eigenvalue.*is -"):
         fenchel.SVC(kernel=bad).fit(rows, np.tile([0, 1], 5))
     with pytest.raises(ValueError, match="not positive semi-definite, so the problem"):
-        KernelDesign(bad, InMemory(Block(0, string_column(rows), np.ones(10))))
+        KernelDesign(bad, ArrayBlocks(Block(0, string_column(rows), np.ones(10))))
 
 
 def test_no_support_vectors():

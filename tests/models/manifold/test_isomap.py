@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_graph
-import oracles_spectral
+import oracles.graph as oracles_graph
+import oracles.spectral as oracles_spectral
 import pandas as pd
 import pytest
 import sklearn.manifold
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_manifold import up_to_signs
+from oracles.manifold import up_to_signs
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph

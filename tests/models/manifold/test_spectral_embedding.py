@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_manifold as naive
+import oracles.manifold as naive
 import pytest
 import sklearn.manifold
 from numpy.testing import assert_allclose, assert_array_equal

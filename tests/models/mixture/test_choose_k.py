@@ -6,7 +6,7 @@ import doctest
 
 import numpy as np
 import pytest
-from oracles_mixture import held_out_means
+from oracles.mixture import held_out_means
 from scipy import sparse
 from sklearn.mixture import GaussianMixture as Peer
 
@@ -156,7 +156,7 @@ def test_of_equal_numbers_the_least():
 
 
 def test_clusters_for_auto():
-    from fenchel.data.table import as_blocks
+    from fenchel.data.intake import as_blocks
 
     assert [likely_clusters(KMeans(n_init=4), as_blocks(blobs(c))) for c in (1, 2, 3)] == [1, 2, 3]
     assert likely_clusters(KMeans(), as_blocks(blobs(1)[:3])) == 1

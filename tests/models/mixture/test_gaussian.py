@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from oracles_mixture import em_step, mixture_logs
+from oracles.mixture import em_step, mixture_logs
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
 
 import fenchel
 from fenchel import GaussianMixture, NotCertified, certify
 from fenchel.data.blocks import Block
-from fenchel.data.table import as_blocks
-from fenchel.solve.mixture.components import KINDS, Components, made
+from fenchel.data.intake import as_blocks
+from fenchel.solve.mixture.components import KINDS, MixtureComponents, made
 from fenchel.solve.mixture.em import LARGEST_LOSS, likelihood, quadratic_loss
 from fenchel.solve.mixture.expectation import EMSums
 from fenchel.testing import check_statistic
@@ -142,7 +142,7 @@ def test_compiled_sums_are_those_of_the_definition(kind) -> None:
     stat = EMSums(point, problem.whitening, True)
     for table in (rows, np.asfortranarray(rows), rows.astype(np.float32), rows[:777]):
         check_statistic(stat, Block(0, table, weight=s[: len(table)]), tol=1e-11)
-    empty = Components(kind, np.array([0.0, 0.3, 0.3, 0.4]), *list(_rest(point)))
+    empty = MixtureComponents(kind, np.array([0.0, 0.3, 0.3, 0.4]), *list(_rest(point)))
     check_statistic(EMSums(empty, problem.whitening, True), Block(0, rows), tol=1e-11)
 
 

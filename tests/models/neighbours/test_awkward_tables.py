@@ -19,9 +19,9 @@ from fenchel import (
     NearestNeighbors,
 )
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.geometry.search.search import UndefinedDistance
-from fenchel.score.folds.trial import FoldFailed
+from fenchel.score.validation.run import FoldFailed
 
 VOTING = [KNeighborsClassifier, KNeighborsRegressor]
 SMOOTH = [NadarayaWatson, NadarayaWatsonClassifier]
@@ -155,7 +155,7 @@ def test_a_metric_that_is_nan_names_the_pair_of_rows():
     again = pickle.loads(pickle.dumps(found.value))
     assert (again.row, again.point, str(again)) == (6, 3, str(found.value))
     # Rows that come block by block are numbered through.
-    blocks = InMemory(Block(0, Q))
+    blocks = ArrayBlocks(Block(0, Q))
     blocks.rows = 1000
     with pytest.raises(UndefinedDistance, match=pair.format(43210)):
         KNeighborsRegressor(2, metric=spoiled).fit(P, y).predict(blocks)

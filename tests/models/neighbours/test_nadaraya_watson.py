@@ -15,8 +15,8 @@ from scipy.spatial.distance import cdist
 import fenchel
 from fenchel import GaussianClasses, NadarayaWatson, NadarayaWatsonClassifier, certify
 from fenchel.data.blocks import threads
-from fenchel.geometry.kernel import Gaussian, Laplacian, Linear, Matern, Radial
-from fenchel.geometry.kernel_logarithm import log_kernels
+from fenchel.geometry.kernel.logarithm import log_kernels
+from fenchel.geometry.kernel.vector_kernels import Gaussian, Laplacian, Linear, Matern, Radial
 
 KERNELS = [
     None,

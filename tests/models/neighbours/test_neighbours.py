@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_geometry as naive
-import oracles_neighbours as oracle
+import oracles.geometry as naive
+import oracles.neighbours as oracle
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ from fenchel import (
     radius_neighbors_graph,
 )
 from fenchel.data.blocks import threads
-from fenchel.score.folds.trial import certificate_of
+from fenchel.score.validation.run import certificate_of
 
 WEIGHTS = ["uniform", "distance", lambda d: 1.0 / (1.0 + d)]
 

@@ -9,7 +9,7 @@ import sklearn.manifold
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_spectral import doubly_centred
+from oracles.spectral import doubly_centred
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import check_estimator

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fenchel
-from fenchel.models.base import rows_in
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.spectral.eigenfunctions import DataOperator, SpectralMap, eigenfunctions
 from fenchel.solve.eigen.leading import eigenpairs
 
@@ -39,7 +39,7 @@ class Moment(SpectralMap):
         return DataOperator(root @ root.T, Products(rows, s), s, some)
 
     def fit(self, X, y=None, sample_weight=None):
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         made = self._operator(blocks)
         found = eigenfunctions(eigenpairs(made.A, self.k), measure=made.measure)
         return self._record(found, made, blocks)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_spectral as naive
+import oracles.spectral as naive
 import pandas as pd
 import pytest
 import sklearn.decomposition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_manifold import up_to_signs
+from oracles.manifold import up_to_signs
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles_spectral as naive
+import oracles.spectral as naive
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_manifold import up_to_signs
+from oracles.manifold import up_to_signs
 from scipy.sparse import csr_array
 
 import fenchel

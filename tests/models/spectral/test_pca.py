@@ -8,7 +8,7 @@ import sklearn.decomposition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_spectral import same_span, scatter
+from oracles.spectral import same_span, scatter
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import AFFINITIES, PROOF, ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
     array_of,
     count,
@@ -13,7 +14,6 @@ from fenchel.app.modelfile.check import (
     size_of,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import AFFINITIES, PROOF, ROWS, Kind
 
 _centres: dict[str, Check] = {
     **ROWS,
@@ -25,7 +25,7 @@ _centres: dict[str, Check] = {
 
 ESTIMATORS: dict[str, Kind] = {
     "KMeans": Kind(
-        "fenchel.models.cluster.kmeans",
+        "fenchel.models",
         {
             **_centres,
             **PROOF,
@@ -38,7 +38,7 @@ ESTIMATORS: dict[str, Kind] = {
         ("n_features_in_", "cluster_centers_"),
     ),
     "BisectingKMeans": Kind(
-        "fenchel.models.cluster.bisecting",
+        "fenchel.models",
         {
             **_centres,
             "n_clusters_": size_of("k"),
@@ -49,7 +49,7 @@ ESTIMATORS: dict[str, Kind] = {
         ("n_features_in_", "cluster_centers_", "tree_"),
     ),
     "SpectralClustering": Kind(
-        "fenchel.models.cluster.spectral.clustering",
+        "fenchel.models",
         {
             **ROWS,
             "labels_": array_of("i", None),

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import CLASSES, KERNEL, Kind
+from fenchel.app.modelfile.validators import (
     Check,
-    Sizes,
+    NamedLengths,
     array_of,
     count,
     finite,
@@ -18,10 +19,9 @@ from fenchel.app.modelfile.check import (
     rows,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import CLASSES, KERNEL, Kind
 
 
-def _moments(value: Any, sizes: Sizes) -> bool:
+def _moments(value: Any, sizes: NamedLengths) -> bool:
     """Weight (K,), mean (K, d), scatter (1 or K, d, d) and exponent (d,) of the classes."""
     if type(value) is not tuple or len(value) != 4:
         return False
@@ -67,7 +67,7 @@ _plain = ("n_features_in_", "classes_", "priors_", "means_")
 
 ESTIMATORS: dict[str, Kind] = {
     "LinearDiscriminantAnalysis": Kind(
-        "fenchel.models.discriminant.linear",
+        "fenchel.models",
         {
             **_gaussian,
             "coef_": finite("planes", "d"),
@@ -83,7 +83,7 @@ ESTIMATORS: dict[str, Kind] = {
         (*_plain, "coef_", "intercept_", "scalings_", "xbar_", "_root", "_log_det"),
     ),
     "FisherDiscriminant": Kind(
-        "fenchel.models.discriminant.fisher",
+        "fenchel.models",
         {
             **CLASSES,
             **_fisher,
@@ -97,7 +97,7 @@ ESTIMATORS: dict[str, Kind] = {
         (*_plain_fisher, "coef_", "intercept_", "scalings_", "xbar_"),
     ),
     "KernelFisherDiscriminant": Kind(
-        "fenchel.models.discriminant.kernel_fisher",
+        "fenchel.models",
         {
             **CLASSES,
             **{name: check for name, check in _fisher.items() if name != "rank_"},
@@ -110,14 +110,10 @@ ESTIMATORS: dict[str, Kind] = {
         },
         (*_plain_fisher, "kernel_", "support_vectors_", "dual_coef_", "intercept_", "centres_"),
     ),
-    "QuadraticDiscriminantAnalysis": Kind(
-        "fenchel.models.discriminant.quadratic", _own, _densities
-    ),
-    "RegularizedDiscriminantAnalysis": Kind(
-        "fenchel.models.discriminant.regularized", _own, _densities
-    ),
+    "QuadraticDiscriminantAnalysis": Kind("fenchel.models", _own, _densities),
+    "RegularizedDiscriminantAnalysis": Kind("fenchel.models", _own, _densities),
     "RegularizedDiscriminantAnalysisCV": Kind(
-        "fenchel.models.discriminant.regularized",
+        "fenchel.models",
         {
             **_own,
             "lam_": finite_number,

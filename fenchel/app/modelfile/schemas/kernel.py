@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import any_array, array_of, count, finite, rows
 from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, KERNEL, PROOF, ROWS, Kind
 from fenchel.app.modelfile.schemas.linear import CLASS_SCORES, LOSSES, ONE_A_CLASS, STEPS
+from fenchel.app.modelfile.validators import any_array, array_of, count, finite, rows
 
 _NEEDED = ("n_features_in_", "kernel_", "X_fit_", "dual_coef_")
 
 ESTIMATORS: dict[str, Kind] = {
     "KernelRidge": Kind(
-        "fenchel.models.kernel.ridge",
+        "fenchel.models",
         {
             **ROWS,
             **EXPANSION,
@@ -20,7 +20,7 @@ ESTIMATORS: dict[str, Kind] = {
         _NEEDED,
     ),
     "Nystroem": Kind(
-        "fenchel.models.kernel.nystroem",
+        "fenchel.models",
         {
             **ROWS,
             "kernel_": KERNEL,
@@ -32,7 +32,7 @@ ESTIMATORS: dict[str, Kind] = {
         ("n_features_in_", "kernel_", "components_", "component_indices_", "normalization_"),
     ),
     "KernelRidgeCV": Kind(
-        "fenchel.models.kernel.ridge_cv",
+        "fenchel.models",
         {
             **ROWS,
             **EXPANSION,
@@ -45,7 +45,7 @@ ESTIMATORS: dict[str, Kind] = {
         _NEEDED,
     ),
     "KernelLogisticRegression": Kind(
-        "fenchel.models.kernel.logistic",
+        "fenchel.models",
         {
             **CLASSES,
             **EXPANSION,

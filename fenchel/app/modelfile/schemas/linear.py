@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
-    Sizes,
+    NamedLengths,
     any_array,
     array_of,
     count,
@@ -21,18 +22,17 @@ from fenchel.app.modelfile.check import (
     text,
     tuple_of,
 )
-from fenchel.app.modelfile.classes import MARGIN_HOMES, VALUES
-from fenchel.app.modelfile.schema import AMOUNT, CLASSES, EXPANSION, PROOF, ROWS, Kind
+from fenchel.app.modelfile.values import MARGIN_HOMES, VALUES
 
 
-def _target_planes(value: Any, sizes: Sizes) -> bool:
+def _target_planes(value: Any, sizes: NamedLengths) -> bool:
     """(d,) for one target, (targets, d) for several."""
     if finite("d").test(value, sizes):
         return sizes.agree("targets", 1)
     return finite("targets", "d").test(value, sizes)
 
 
-def _loss(value: Any, sizes: Sizes) -> bool:
+def _loss(value: Any, sizes: NamedLengths) -> bool:
     name = type(value).__name__
     if name in ("Multinomial", "MulticlassHinge"):
         return bool(value.n_classes == sizes.get("K"))
@@ -42,7 +42,7 @@ def _loss(value: Any, sizes: Sizes) -> bool:
 def by_class(item: Check) -> Check:
     """A dict from labels, one for each plane, to arrays that pass the check."""
 
-    def test(value: Any, sizes: Sizes) -> bool:
+    def test(value: Any, sizes: NamedLengths) -> bool:
         if type(value) is not dict or not sizes.agree("planes", len(value)):
             return False
         return all(item.test(one, sizes) for one in value.values())
@@ -50,14 +50,14 @@ def by_class(item: Check) -> Check:
     return Check(f"a dict by class of {item.words}", test)
 
 
-def _separation(value: Any, sizes: Sizes) -> bool:
+def _separation(value: Any, sizes: NamedLengths) -> bool:
     if type(value).__name__ != "Separation":
         return False
     d = sizes.get("d", 0)
     return len(value.direction[0]) == d and all(column < d for column in value.columns)
 
 
-def _votes(value: Any, sizes: Sizes) -> bool:
+def _votes(value: Any, sizes: NamedLengths) -> bool:
     """For each class the planes (m, d + 1) and the looks (m,) that each survived."""
     if type(value) is not list or not sizes.agree("planes", len(value)):
         return False
@@ -69,7 +69,7 @@ def _votes(value: Any, sizes: Sizes) -> bool:
     return True
 
 
-def _state(value: Any, sizes: Sizes) -> bool:
+def _state(value: Any, sizes: NamedLengths) -> bool:
     """Planes being learnt: of all classes together, or a list of one for each with its votes."""
     if type(value) is list:
         right = all(type(one).__name__ == "Votes" for one in value)
@@ -136,7 +136,7 @@ _maybe = nothing | AMOUNT
 
 ESTIMATORS: dict[str, Kind] = {
     "LinearRegression": Kind(
-        "fenchel.models.least",
+        "fenchel.models",
         {
             **_line,
             "coef_std_": nothing | floats("d") | floats("targets", "d"),
@@ -148,7 +148,7 @@ ESTIMATORS: dict[str, Kind] = {
         },
     ),
     "Ridge": Kind(
-        "fenchel.models.ridge",
+        "fenchel.models",
         {
             **_line,
             "form_": text,
@@ -157,22 +157,22 @@ ESTIMATORS: dict[str, Kind] = {
         },
     ),
     "RidgeCV": Kind(
-        "fenchel.models.ridge",
+        "fenchel.models",
         {**_line, "alpha_": AMOUNT, "best_score_": AMOUNT, "cv_results_": any_array("f")},
     ),
     "HuberRegressor": Kind(
-        "fenchel.models.huber",
+        "fenchel.models",
         {**_line, **STEPS, "outliers_": array_of("b", None), "scale_": finite_number},
     ),
-    "Lasso": Kind("fenchel.models.sparse", _sparse),
-    "ElasticNet": Kind("fenchel.models.sparse", _sparse),
-    "LassoCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
-    "ElasticNetCV": Kind("fenchel.models.sparse_cv", _sparse_cv),
-    "LinearSVR": Kind("fenchel.models.svm", {**_line, **ONE_A_CLASS, **STEPS}),
-    "LeastAbsoluteDeviations": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
-    "QuantileRegressor": Kind("fenchel.models.quantile", {**_line, **ONE_A_CLASS, **STEPS}),
+    "Lasso": Kind("fenchel.models", _sparse),
+    "ElasticNet": Kind("fenchel.models", _sparse),
+    "LassoCV": Kind("fenchel.models", _sparse_cv),
+    "ElasticNetCV": Kind("fenchel.models", _sparse_cv),
+    "LinearSVR": Kind("fenchel.models", {**_line, **ONE_A_CLASS, **STEPS}),
+    "LeastAbsoluteDeviations": Kind("fenchel.models", {**_line, **ONE_A_CLASS, **STEPS}),
+    "QuantileRegressor": Kind("fenchel.models", {**_line, **ONE_A_CLASS, **STEPS}),
     "ERMRegressor": Kind(
-        "fenchel.models.erm",
+        "fenchel.models",
         {
             **_line,
             **EXPANSION,
@@ -184,9 +184,9 @@ ESTIMATORS: dict[str, Kind] = {
         },
         with_kernel=("n_features_in_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
     ),
-    "PairwiseRanker": Kind("fenchel.models.ranking", {**_line, **STEPS}),
+    "PairwiseRanker": Kind("fenchel.models", {**_line, **STEPS}),
     "LogisticRegression": Kind(
-        "fenchel.models.logistic",
+        "fenchel.models",
         {
             **_margins,
             "n_iter_": array_of("i", 1),
@@ -195,7 +195,7 @@ ESTIMATORS: dict[str, Kind] = {
         _fitted,
     ),
     "LogisticRegressionCV": Kind(
-        "fenchel.models.path",
+        "fenchel.models",
         {
             **_margins,
             "C_": number | floats("planes"),
@@ -215,15 +215,15 @@ ESTIMATORS: dict[str, Kind] = {
         },
         _fitted,
     ),
-    "LinearSVC": Kind("fenchel.models.svm", {**_margins, **ONE_A_CLASS, **STEPS}, _fitted),
+    "LinearSVC": Kind("fenchel.models", {**_margins, **ONE_A_CLASS, **STEPS}, _fitted),
     "ERMClassifier": Kind(
-        "fenchel.models.erm",
+        "fenchel.models",
         {**_margins, **EXPANSION, **CLASS_SCORES, **ONE_A_CLASS, **STEPS},
         _fitted,
         ("n_features_in_", "classes_", "dual_coef_", "kernel_", "X_fit_", "intercept_"),
     ),
     "Perceptron": Kind(
-        "fenchel.models.online",
+        "fenchel.models",
         {
             **_sequential,
             "margin_": nothing | floats(2) | floats("planes", 2),
@@ -241,7 +241,7 @@ ESTIMATORS: dict[str, Kind] = {
         _fitted,
     ),
     "Adaline": Kind(
-        "fenchel.models.adaline",
+        "fenchel.models",
         {**_sequential, "eta_": finite_number, "_longest": finite_number},
         _fitted,
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import AFFINITIES, ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
     array_of,
     count,
@@ -12,7 +13,6 @@ from fenchel.app.modelfile.check import (
     of_class,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import AFFINITIES, ROWS, Kind
 
 _map: dict[str, Check] = {
     **ROWS,
@@ -28,7 +28,7 @@ _needed = ("n_features_in_", "coefficients_", "memory_")
 
 ESTIMATORS: dict[str, Kind] = {
     "SpectralEmbedding": Kind(
-        "fenchel.models.manifold.spectral_embedding",
+        "fenchel.models",
         {
             **_map,
             "memory_": AFFINITIES,
@@ -38,7 +38,7 @@ ESTIMATORS: dict[str, Kind] = {
         _needed,
     ),
     "Isomap": Kind(
-        "fenchel.models.manifold.isomap",
+        "fenchel.models",
         {
             **_map,
             "coefficients_": finite("m", "k"),
@@ -48,7 +48,7 @@ ESTIMATORS: dict[str, Kind] = {
         _needed,
     ),
     "LocallyLinearEmbedding": Kind(
-        "fenchel.models.manifold.locally_linear",
+        "fenchel.models",
         {
             **_map,
             "memory_": of_class("BarycentricMemory"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
-    Sizes,
+    NamedLengths,
     count,
     finite,
     finite_number,
@@ -18,20 +19,19 @@ from fenchel.app.modelfile.check import (
     size_of,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import ROWS, Kind
 
 # One covariance a component, one for all, their diagonals, or one variance each.
 _COVARIANCES = floats("k", "d", "d") | floats("d", "d") | floats("k", "d") | floats("k")
 
 
-def _probabilities(value: Any, sizes: Sizes) -> bool:
+def _probabilities(value: Any, sizes: NamedLengths) -> bool:
     right = finite("k").test(value, sizes)
     return right and bool((value >= 0.0).all()) and abs(float(value.sum()) - 1.0) < 1e-4
 
 
 ESTIMATORS: dict[str, Kind] = {
     "GaussianMixture": Kind(
-        "fenchel.models.mixture.gaussian",
+        "fenchel.models",
         {
             **ROWS,
             "n_components_": size_of("k"),
@@ -51,7 +51,7 @@ ESTIMATORS: dict[str, Kind] = {
         ("n_features_in_", "weights_", "means_", "precisions_cholesky_"),
     ),
     "KernelDensity": Kind(
-        "fenchel.models.mixture.kernel_density",
+        "fenchel.models",
         {
             **ROWS,
             "rows_": finite("n", "d"),

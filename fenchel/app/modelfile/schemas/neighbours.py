@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
-    Sizes,
+    NamedLengths,
     array_of,
     finite,
     finite_number,
@@ -19,10 +20,9 @@ from fenchel.app.modelfile.check import (
     size_of,
     text,
 )
-from fenchel.app.modelfile.schema import ROWS, Kind
 
 
-def _any_labels(value: Any, sizes: Sizes) -> bool:
+def _any_labels(value: Any, sizes: NamedLengths) -> bool:
     """Distinct classes, perhaps one."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
         return False
@@ -30,7 +30,7 @@ def _any_labels(value: Any, sizes: Sizes) -> bool:
     return distinct and sizes.agree("K", len(value))
 
 
-def _codes(value: Any, sizes: Sizes) -> bool:
+def _codes(value: Any, sizes: NamedLengths) -> bool:
     """Codes of the classes, one a row."""
     right = array_of("i", "n").test(value, sizes)
     return right and value.min() >= 0 and bool(value.max() < sizes.get("K", 0))
@@ -68,22 +68,20 @@ _smooth: dict[str, Check] = {
 _fitted = ("n_features_in_", "X_fit_")
 
 ESTIMATORS: dict[str, Kind] = {
-    "NearestNeighbors": Kind("fenchel.models.neighbours.nearest", _search, _fitted),
-    "KNeighborsClassifier": Kind(
-        "fenchel.models.neighbours.classifier", _labels, (*_fitted, "classes_", "y_fit_")
-    ),
+    "NearestNeighbors": Kind("fenchel.models", _search, _fitted),
+    "KNeighborsClassifier": Kind("fenchel.models", _labels, (*_fitted, "classes_", "y_fit_")),
     "KNeighborsRegressor": Kind(
-        "fenchel.models.neighbours.regressor",
+        "fenchel.models",
         {**_votes, "y_fit_": finite("n") | finite("n", "targets")},
         (*_fitted, "y_fit_"),
     ),
     "NadarayaWatson": Kind(
-        "fenchel.models.neighbours.nadaraya_watson",
+        "fenchel.models",
         {**_smooth, "y_fit_": finite("n") | finite("n", "targets")},
         (*_fitted, "y_fit_", "bandwidth_"),
     ),
     "NadarayaWatsonClassifier": Kind(
-        "fenchel.models.neighbours.nadaraya_watson",
+        "fenchel.models",
         {
             **_smooth,
             "classes_": Check("an array of distinct labels", _any_labels),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
-    Sizes,
+    NamedLengths,
     array_of,
     count,
     finite,
@@ -17,10 +18,9 @@ from fenchel.app.modelfile.check import (
     of_class,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import ROWS, Kind
 
 
-def _merged_parts(value: Any, sizes: Sizes) -> bool:
+def _merged_parts(value: Any, sizes: NamedLengths) -> bool:
     """Weight, mean, scatter and number of the rows that partial_fit has seen."""
     if type(value) is not tuple or len(value) != 4 or not is_number(value[0]):
         return False
@@ -56,7 +56,7 @@ _placed = ("n_features_in_", "embedding_", "coefficients_", "memory_")
 
 ESTIMATORS: dict[str, Kind] = {
     "ClassicalMDS": Kind(
-        "fenchel.models.spectral.classical_mds",
+        "fenchel.models",
         {
             **_map,
             "memory_": of_class("ShiftedRows", "CentredDistances"),
@@ -66,7 +66,7 @@ ESTIMATORS: dict[str, Kind] = {
         _placed,
     ),
     "KernelPCA": Kind(
-        "fenchel.models.spectral.kernel_pca",
+        "fenchel.models",
         {
             **_map,
             "memory_": of_class("CentredKernel", "LinearFeatures", "LandmarkFeatures"),
@@ -80,5 +80,5 @@ ESTIMATORS: dict[str, Kind] = {
         },
         _placed,
     ),
-    "PCA": Kind("fenchel.models.spectral.pca", _linear, ("n_features_in_", "components_", "mean_")),
+    "PCA": Kind("fenchel.models", _linear, ("n_features_in_", "components_", "mean_")),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fenchel.app.modelfile.check import (
+from fenchel.app.modelfile.schema import CLASSES, KERNEL, PROOF, ROWS, Kind
+from fenchel.app.modelfile.validators import (
     Check,
     array_of,
     count,
@@ -12,7 +13,6 @@ from fenchel.app.modelfile.check import (
     rows,
     tuple_of,
 )
-from fenchel.app.modelfile.schema import CLASSES, KERNEL, PROOF, ROWS, Kind
 
 _support: dict[str, Check] = {
     "kernel_": KERNEL,
@@ -36,7 +36,7 @@ _NEEDED = ("n_features_in_", "kernel_", "support_vectors_", "dual_coef_", "inter
 
 ESTIMATORS: dict[str, Kind] = {
     "SVC": Kind(
-        "fenchel.models.kernel.svm.svc",
+        "fenchel.models",
         {
             **CLASSES,
             **_support,
@@ -55,8 +55,6 @@ ESTIMATORS: dict[str, Kind] = {
         },
         ("n_features_in_", "classes_", "kernel_", "support_vectors_", "dual_coef_", "intercept_"),
     ),
-    "SVR": Kind("fenchel.models.kernel.svm.svr", _single, _NEEDED),
-    "OneClassSVM": Kind(
-        "fenchel.models.kernel.svm.one_class_svm", {**_single, "offset_": finite(1)}, _NEEDED
-    ),
+    "SVR": Kind("fenchel.models", _single, _NEEDED),
+    "OneClassSVM": Kind("fenchel.models", {**_single, "offset_": finite(1)}, _NEEDED),
 }

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, listed
-from fenchel.app.report.entries import interval_words
-from fenchel.data.rounding import percent
-from fenchel.show.words import capital
+from fenchel.app.report.estimates import interval_words
+from fenchel.data.display.rounding import percent
+from fenchel.show.formatting import capital
 
 Numbers = dict[str, Any]
 RANGE = 5.0  # standard errors that five folds range over with probability below 0.4 %

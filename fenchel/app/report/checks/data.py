@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, graded, listed, plural, some
-from fenchel.app.table.redundancy import MOST_COLUMNS
-from fenchel.data.rounding import percent
-from fenchel.show.words import number
+from fenchel.app.table.profile.redundancy import MOST_COLUMNS
+from fenchel.data.display.rounding import percent
+from fenchel.show.formatting import number
 
 Numbers = dict[str, Any]
 MANY_MISSING = 0.3  # share of the rows of a column

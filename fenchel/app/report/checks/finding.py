@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fenchel.show.words import capital
+from fenchel.show.formatting import capital
 
 Finding = dict[str, str]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, plural
-from fenchel.app.report.entries import interval_words
+from fenchel.app.report.estimates import interval_words
 from fenchel.app.report.verdict import ROUNDING
 
 Numbers = dict[str, Any]

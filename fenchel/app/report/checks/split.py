@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, graded, listed, some
-from fenchel.data.rounding import percent
+from fenchel.data.display.rounding import percent
 
 Numbers = dict[str, Any]
 

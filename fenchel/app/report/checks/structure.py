@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check, some
-from fenchel.data.rounding import UP, percent
+from fenchel.data.display.rounding import UP, percent
 
 WEAK = 0.25  # a mean silhouette below which clusters are hardly told apart
 TRUSTED = 0.9

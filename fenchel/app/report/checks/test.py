@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fenchel.app.report.checks.finding import Finding, check
-from fenchel.app.report.entries import interval_words
+from fenchel.app.report.estimates import interval_words
 
 Numbers = dict[str, Any]
 SLIGHT = 0.1  # distance of observed share and predicted probability

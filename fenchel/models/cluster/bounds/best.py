@@ -18,14 +18,18 @@ from scipy.sparse import issparse
 
 from fenchel.convex.certificate import Certificate, Kind
 from fenchel.convex.partition.closed_form import is_optimal
-from fenchel.convex.spectral_bounds import lower_bound_in_units, scatter_bound, square_in_units
-from fenchel.data.arrays import host
+from fenchel.convex.partition.spectral_bounds import (
+    lower_bound_in_units,
+    scatter_bound,
+    square_in_units,
+)
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals, one_blas_thread
-from fenchel.models.base import host_keep
 from fenchel.models.cluster.bounds.clustering import MeasuredClustering, weight_exponent
-from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, parts_bound
+from fenchel.models.cluster.bounds.parts import LabelledRows, RelaxationEffort, parts_bound
 from fenchel.models.cluster.bounds.samples import Costs, samples_bound
 from fenchel.models.cluster.rows import nearest_centres
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -33,13 +37,13 @@ EPS = float(np.finfo(np.float64).eps)
 # share of J, from a tolerance or from float32, and is called exact.
 NEAR = 1e-9
 SIZE = 200  # rows of a part: of 100 the bound is 2 to 4 % lower, of 400 the time is twice as long
-EFFORT = Effort()
+EFFORT = RelaxationEffort()
 LARGEST = 600  # rows; a step of the relaxation takes 30 ms, and with their cube more
 CELLS = 2**27  # entries in float64 that are brought into memory for parts and samples
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class BoundEffort:
     """How much effort a bound is worth.
 
     size: rows of a part; None: 200, or ten times k up to 600, or all of at most `together`.
@@ -57,7 +61,7 @@ class Search:
     sampled: int | None = None
     entries: float = 2e10
     columns: int = 1500
-    effort: Effort = EFFORT
+    effort: RelaxationEffort = EFFORT
 
     def part(self, k: int, rows: int) -> int:
         """Rows of a part."""
@@ -70,7 +74,9 @@ class Search:
 
 
 # Half a second on one core, measured: 2000 rows in ten parts, or 300 as one.
-QUICK = Search(together=300, parts=10, samples=0, entries=5e9, columns=300, effort=Effort(steps=20))
+QUICK = BoundEffort(
+    together=300, parts=10, samples=0, entries=5e9, columns=300, effort=RelaxationEffort(steps=20)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class FoundBound:
 
 
 def proved_clustering(
-    blocks: Blocks, C: NDArray[Any], J: float, exponent: int, search: Search | None
+    blocks: Blocks, C: NDArray[Any], J: float, exponent: int, search: BoundEffort | None
 ) -> Certificate:
     """Of k centres and what the rows cost there, J, in units of 4^exponent as those of the blocks'
     squares."""
@@ -101,13 +107,13 @@ def proved_clustering(
     return best_bound(blocks, C, J, search).certificate(J, exponent)
 
 
-def search_of(method: str | bool) -> Search | None:
+def search_of(method: str | bool) -> BoundEffort | None:
     """The effort of a method's name; None: the spectral bound alone."""
-    return {"auto": QUICK, "sdp": Search()}.get(str(method))
+    return {"auto": QUICK, "sdp": BoundEffort()}.get(str(method))
 
 
 @one_blas_thread()
-def best_bound(blocks: Blocks, C: NDArray[Any], J: float, search: Search | None) -> FoundBound:
+def best_bound(blocks: Blocks, C: NDArray[Any], J: float, search: BoundEffort | None) -> FoundBound:
     """The best of the bounds of k clusters that the search allows.
 
     blocks: in units in which squares are safe; C: k centres in their precision; J: what the rows
@@ -159,7 +165,7 @@ def _optimal(
     return FoundBound(max(least, 0.0), kind, words=words)
 
 
-def _pieces(blocks: Blocks, C: NDArray[Any], k: int, search: Search) -> FoundBound:
+def _pieces(blocks: Blocks, C: NDArray[Any], k: int, search: BoundEffort) -> FoundBound:
     """Parts of all rows, or random samples of them."""
     size, n, d = search.part(k, blocks.n_rows), blocks.n_rows, blocks.n_cols
     nothing = FoundBound(0.0, "spectral")
@@ -193,10 +199,10 @@ def _pieces(blocks: Blocks, C: NDArray[Any], k: int, search: Search) -> FoundBou
 def _held(block: Block, C: NDArray[Any], exponent: int) -> LabelledRows:
     """Rows of positive weight with the clusters of the nearest centres."""
     X: Any = block.X
-    X = X if issparse(X) else host_keep(X)
+    X = X if issparse(X) else as_numpy(X)
     s = None
     if block.weight is not None:
-        s = np.asarray(host(block.weight), np.float64)
+        s = np.asarray(to_numpy(block.weight), np.float64)
         some = np.flatnonzero(s > 0.0)
         X, s = X[some], np.ldexp(s[some], -exponent)
     labels = nearest_centres(X, C)[0]
@@ -211,5 +217,5 @@ class _RowCosts:
 
     def __call__(self, block: Block) -> Totals:
         squares = nearest_centres(block.X, self.C)[1]
-        s = None if block.weight is None else np.asarray(host(block.weight), np.float64)
+        s = None if block.weight is None else np.asarray(to_numpy(block.weight), np.float64)
         return Totals((squares,), (s,))

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.partition.closed_form import ClusterGeometry, low_rank_bound
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.tree import Maximum, tree_sum
-from fenchel.models.base import host_keep
+from fenchel.data.reduction import Maximum, tree_sum
 from fenchel.models.cluster.rows import nearest_centres
-from fenchel.solve.orthogonal import Triangle
+from fenchel.models.estimator import as_numpy
+from fenchel.solve.least_squares.tsqr import TSQR
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -43,10 +43,10 @@ class AboutCentres:
         """(y, √s, labels, d²) of a few rows at a time; those of weight zero are left out."""
         for lo in range(0, block.n_rows, CHUNK):
             X: Any = block.X[lo : lo + CHUNK]
-            X = X if is_sparse(X) else host_keep(X)
+            X = X if is_sparse(X) else as_numpy(X)
             root = np.ones(X.shape[0])
             if block.weight is not None:
-                s = np.asarray(host(block.weight[lo : lo + CHUNK]), np.float64)
+                s = np.asarray(to_numpy(block.weight[lo : lo + CHUNK]), np.float64)
                 some = np.flatnonzero(s > 0.0)
                 X, root = X[some], np.sqrt(np.ldexp(s[some], -self.exponent))
             if not X.shape[0]:
@@ -111,11 +111,11 @@ class ClusterFactors:
 
     def __call__(self, block: Block) -> Totals:
         k, d = self.means.shape
-        found = [[Triangle(np.empty((0, d)))] for _ in range(k)]
+        found = [[TSQR(np.empty((0, d)))] for _ in range(k)]
         for y, root, labels, _ in self.rows.parts(block):
             w = root[:, None] * (y - self.means[labels])
             for a in np.unique(labels):
-                found[a].append(Triangle.reduced(w[labels == a]))
+                found[a].append(TSQR.reduced(w[labels == a]))
         return Totals(*map(tree_sum, found))
 
 
@@ -128,15 +128,15 @@ class DualColumns:
     pairs: NDArray[np.int64]
     floor: Floats  # z / h (k, k)
 
-    def __call__(self, block: Block) -> Triangle:
+    def __call__(self, block: Block) -> TSQR:
         d = self.means.shape[1]
         width = 1 + d + len(self.pairs)
         delta = self.means[:, None, :] - self.means
         square = (delta * delta).sum(axis=2)
         found = [self._of(part, delta, square) for part in self.rows.parts(block)]
-        return tree_sum([Triangle(np.empty((0, width))), *found])
+        return tree_sum([TSQR(np.empty((0, width))), *found])
 
-    def _of(self, part: Any, delta: Floats, square: Floats) -> Triangle:
+    def _of(self, part: Any, delta: Floats, square: Floats) -> TSQR:
         y, root, labels, _ = part
         d = y.shape[1]
         A = np.zeros((len(y), 1 + d + len(self.pairs)))
@@ -149,7 +149,7 @@ class DualColumns:
             q = square[a, other] + 2.0 * (w[here] @ delta[a, other].T)
             g = np.maximum(q - self.floor[a, other], 0.0) * root[here, None]
             A[np.ix_(here, 1 + d + mine)] = g
-        return Triangle.reduced(A)
+        return TSQR.reduced(A)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,7 +256,7 @@ def weight_exponent(blocks: Blocks) -> int:
     """The power of two above the largest weight; 0 without weights."""
 
     def stat(block: Block) -> Maximum:
-        most = 0.5 if block.weight is None else float(np.max(host(block.weight)))
+        most = 0.5 if block.weight is None else float(np.max(to_numpy(block.weight)))
         return Maximum(np.array([most]))
 
     return math.frexp(float(blocks.reduce(stat).values[0]))[1]

@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, Kind
-from fenchel.convex.spectral_bounds import (
+from fenchel.convex.partition.spectral_bounds import (
     lower_bound_in_units,
     scatter_bound,
     square_in_units,
 )
 from fenchel.data.blocks import Blocks, Totals
-from fenchel.data.result_table import Tabular
-from fenchel.data.rounding import DOWN, UP, percent, rounded
-from fenchel.data.table import as_blocks
-from fenchel.models.base import host_keep
-from fenchel.models.cluster.bounds.best import LARGEST, FoundBound, Search, best_bound
+from fenchel.data.display.result_table import Tabular
+from fenchel.data.display.rounding import DOWN, UP, percent, rounded
+from fenchel.data.intake import as_blocks
+from fenchel.models.cluster.bounds.best import LARGEST, BoundEffort, FoundBound, best_bound
 from fenchel.models.cluster.centres import exponent_of, in_units
 from fenchel.models.cluster.distinct import few_rows
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.cluster.rows import nearest_centres
+from fenchel.models.estimator import as_numpy
 
 STARTS = 4  # of k-means, where no centres are given
 METHODS = ("spectral", "sdp")
@@ -183,7 +183,7 @@ def kmeans_lower_bound(
     J = _cost(blocks, C)
     if J == 0.0:
         return KMeansBound(k, 0.0, "exact", 1.0, 0.0, "value, which is 0")
-    search = Search(confidence, random_state, sample_size, parts=samples, samples=samples)
+    search = BoundEffort(confidence, random_state, sample_size, parts=samples, samples=samples)
     found = best_bound(blocks, C, J, None if method == "spectral" else search)
     low = lower_bound_in_units(min(found.bound, J), exponent)
     value = square_in_units(J, exponent)
@@ -197,7 +197,7 @@ def _centres(blocks: Blocks, k: int, centers: Any, exponent: int, seed: int) -> 
     if centers is None:
         model = KMeans(k, n_init=STARTS, random_state=seed, prove=False)
         return np.ascontiguousarray(model.fit(blocks).cluster_centers_.astype(blocks.dtype))
-    C = host_keep(centers)
+    C = as_numpy(centers)
     if C.shape != (k, blocks.n_cols):
         raise ValueError(f"centers must be of shape ({k}, {blocks.n_cols}), got {C.shape}")
     if not np.isfinite(C).all():
@@ -210,7 +210,7 @@ def _cost(blocks: Blocks, C: NDArray[Any]) -> float:
 
     def stat(block: Any) -> Totals:
         squares = nearest_centres(block.X, C)[1]
-        s = None if block.weight is None else np.asarray(host_keep(block.weight), np.float64)
+        s = None if block.weight is None else np.asarray(as_numpy(block.weight), np.float64)
         return Totals(float(squares.sum() if s is None else squares @ s))
 
     return float(blocks.reduce(stat)[0])

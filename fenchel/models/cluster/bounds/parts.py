@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.partition.closed_form import start_of
 from fenchel.convex.partition.relaxation import PartitionRelaxation
-from fenchel.data.parallel import one_blas_thread, ordered, thread_count
+from fenchel.data.parallel import map_ordered, one_blas_thread, thread_count
 from fenchel.geometry.distance import SHARE, bound_factor, squared_distances
 from fenchel.solve.minimise import minimise
 from fenchel.solve.semidefinite.alternating_directions import AlternatingDirections, Splitting
@@ -27,7 +27,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class RelaxationEffort:
     """steps: of the alternating directions; gap: of the relaxation, at which they stop before;
     gain: share of the value by which five steps are to raise the bound."""
 
@@ -52,7 +52,7 @@ class LabelledRows:
         return LabelledRows(self.X[rows], weight, self.labels[rows])
 
 
-def relaxation_bound(rows: LabelledRows, k: int, effort: Effort) -> float:
+def relaxation_bound(rows: LabelledRows, k: int, effort: RelaxationEffort) -> float:
     """At most J of these rows, whatever the solver did."""
     if len(rows) <= k:
         return 0.0
@@ -110,11 +110,15 @@ def _direction(part: Floats, steps: int = 4) -> Floats:
     return v
 
 
-def parts_bound(rows: LabelledRows, k: int, size: int, effort: Effort) -> tuple[float, int]:
+def parts_bound(
+    rows: LabelledRows, k: int, size: int, effort: RelaxationEffort
+) -> tuple[float, int]:
     """At most J of the rows, and how many parts proved it."""
     parts = parts_of(rows, size)
     with one_blas_thread():
         values = list(
-            ordered(lambda part: relaxation_bound(rows.at(part), k, effort), parts, thread_count())
+            map_ordered(
+                lambda part: relaxation_bound(rows.at(part), k, effort), parts, thread_count()
+            )
         )
     return float(sum(values)) * (1.0 - len(parts) * EPS), len(parts)

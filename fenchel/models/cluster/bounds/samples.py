@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.partition.bounded_mean import mean_lower_bound
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.models.cluster.bounds.parts import Effort, LabelledRows, relaxation_bound
+from fenchel.models.cluster.bounds.parts import LabelledRows, RelaxationEffort, relaxation_bound
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -94,7 +94,7 @@ def samples_bound(
     k: int,
     size: int,
     confidence: float,
-    effort: Effort,
+    effort: RelaxationEffort,
 ) -> float:
     """At most J of all rows, with that confidence.
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.convex.spectral_bounds import LARGEST, SMALLEST
-from fenchel.data.result_table import Tabular
+from fenchel.convex.partition.spectral_bounds import LARGEST, SMALLEST
+from fenchel.data.display.result_table import Tabular
 from fenchel.geometry.voronoi.cells import cells_of, centres_in
 from fenchel.geometry.voronoi.density import PlaneDensity
 from fenchel.geometry.voronoi.function_density import FunctionDensity

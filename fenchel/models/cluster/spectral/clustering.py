@@ -19,11 +19,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.data.arrays import host
+from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.geometry.graph.components import Components
-from fenchel.models.base import rows_in
-from fenchel.models.certified import SelfCertified
+from fenchel.geometry.graph.components import GraphComponents
+from fenchel.models.array_namespace import as_known, fit_method
+from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.cluster.spectral.normalised_cut import cut_certificate
 from fenchel.models.cluster.spectral.rounding import (
@@ -33,13 +33,13 @@ from fenchel.models.cluster.spectral.rounding import (
     discretize,
     unit_rows,
 )
+from fenchel.models.estimator import validated_blocks
 from fenchel.models.manifold.affinity.fitted import OfAffinities
 from fenchel.models.manifold.affinity.graph import NormalisedGraph
 from fenchel.models.manifold.affinity.rule import AFFINITY, WIDTH, AffinityRule
 from fenchel.models.manifold.vertices import warn_disconnected
-from fenchel.models.namespace import as_known, fit_method
 from fenchel.models.spectral.eigenfunctions import Eigenfunctions, continued, eigenfunctions, placed
-from fenchel.models.spectral.rows_out import rows_out, working_type
+from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.residual import LeadingSubspace, lengths
 
@@ -220,7 +220,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpectralClustering:
         """Cluster the rows X, which have weight sample_weight; y is ignored."""
-        blocks = rows_in(self, X, None, sample_weight)
+        blocks = validated_blocks(self, X, None, sample_weight)
         rule = self._rule()
         k, p = self._counts(blocks.n_rows)
         plain = rule.graph(blocks)
@@ -273,7 +273,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
             parameters=self.kernel_params,
         )
 
-    def _warn(self, rule: AffinityRule, parts: Components, k: int) -> None:
+    def _warn(self, rule: AffinityRule, parts: GraphComponents, k: int) -> None:
         if parts.count == 1:
             return
         text = "Each has an eigenvector of its own"
@@ -285,7 +285,7 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
         of = "neighbours" if rule.by_neighbours else "affinities"
         warn_disconnected(type(self).__name__, parts, text, remedy, of)
 
-    def _leading(self, graph: NormalisedGraph, parts: Components, p: int) -> Leading:
+    def _leading(self, graph: NormalisedGraph, parts: GraphComponents, p: int) -> Leading:
         """p eigenpairs: the known ones of the components, of which no more than p are kept, and
         those after them."""
         n = len(graph)
@@ -346,19 +346,19 @@ class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertifie
 
     def _directions(self, block: Block) -> Floats:
         """The eigenfunctions of each row, made to length 1."""
-        return unit_rows(continued(self.memory_, host(as_known(self.coefficients_)), block))
+        return unit_rows(continued(self.memory_, to_numpy(as_known(self.coefficients_)), block))
 
     def predict(self, X: Any) -> Any:
         """The cluster of each row: of rows of the fit that in `labels_`."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         return rows_out(X, blocks, lambda block: self.assignment_(self._directions(block)))
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The normalised cut of the graph of these rows by the labels that `predict` gives them,
         and a bound that no labels with as many clusters beat."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, None, sample_weight, reset=False)
+        blocks = validated_blocks(self, X, None, sample_weight, reset=False)
         labels = np.concatenate([self.assignment_(self._directions(block)) for block in blocks])
         plain = self._rule().graph(blocks)
         parts = plain.components()

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.moments import ClassMoments, SharedMoments
-from fenchel.models.base import host_keep
-from fenchel.models.classes import class_rows
+from fenchel.data.moments.class_moments import ClassMoments, SharedMoments
+from fenchel.models.estimator import as_numpy
+from fenchel.models.labels import encode_labels
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-290  # of a column's largest size: below it 1 / size leaves float64
@@ -52,7 +52,7 @@ class ClassSums:
 
 
 def _each(sums: ClassSums) -> ClassMoments:
-    from fenchel.data.moments import Moments
+    from fenchel.data.moments.class_moments import Moments
 
     parts = zip(sums.weight.tolist(), sums.mean, sums.scatter, strict=True)
     return ClassMoments(tuple(Moments(*part) for part in parts))
@@ -67,7 +67,7 @@ def _of_each(moments: ClassMoments, exponent: NDArray[np.int64]) -> ClassSums:
 
 def class_coded(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Blocks]:
     """The sorted classes, and the rows with class codes 0 … K-1 for targets."""
-    classes, blocks = class_rows(estimator, X, y, weight, None)
+    classes, blocks = encode_labels(estimator, X, y, weight, None)
     if len(classes) > 2:
         return classes, blocks
 
@@ -89,7 +89,7 @@ def class_sums(blocks: Blocks, n_classes: int, *, shared: bool) -> ClassSums:
     sums = _pass(blocks, n_classes, shared, exponent)
     if _is_safe(sums):
         return sums
-    size = blocks.reduce(Sizes.of).size
+    size = blocks.reduce(LargestEntries.of).size
     lost = np.flatnonzero((size > 0.0) & (size < SMALLEST))
     if len(lost):
         raise ValueError(
@@ -112,7 +112,7 @@ def scaled(blocks: Blocks, exponent: NDArray[np.int64]) -> Blocks:
     first, second = np.ldexp(1.0, half), np.ldexp(1.0, -exponent - half)
 
     def scale(block: Block) -> Block:
-        X = double(block.X)
+        X = to_float64(block.X)
         if is_sparse(X):
             X = X.multiply(first[None, :]).multiply(second[None, :]).tocsr()
         else:
@@ -142,19 +142,19 @@ def _is_safe(sums: ClassSums) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sizes:
+class LargestEntries:
     """max |x| of each column over the rows of positive weight."""
 
     size: Floats
 
-    def __add__(self, other: Sizes) -> Sizes:
-        return Sizes(np.maximum(self.size, other.size))
+    def __add__(self, other: LargestEntries) -> LargestEntries:
+        return LargestEntries(np.maximum(self.size, other.size))
 
     @classmethod
-    def of(cls, block: Block) -> Sizes:
-        X = host_keep(block.X) if not is_sparse(block.X) else block.X
+    def of(cls, block: Block) -> LargestEntries:
+        X = as_numpy(block.X) if not is_sparse(block.X) else block.X
         if block.weight is not None:
-            X = X[np.flatnonzero(host(block.weight) > 0.0)]
+            X = X[np.flatnonzero(to_numpy(block.weight) > 0.0)]
         if not X.shape[0]:
             return cls(np.zeros(X.shape[1]))
         if is_sparse(X):

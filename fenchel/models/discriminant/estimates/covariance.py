@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from fenchel.data.arrays import double, host, is_sparse, like
+from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Root:
+class InverseRoot:
     """R (rank, d) with R'R = Σ⁺, the inverse or, below full rank, the pseudo-inverse in columns of
     unit variance; log |Σ| over the directions that have variance."""
 
@@ -36,15 +36,15 @@ class Root:
         """Σ log 2^exponent over the columns that have variance."""
         return float(np.log(2.0) * exponent[self.R.any(axis=0)].sum())
 
-    def rescaled(self, exponent: NDArray[np.int64]) -> Root:
+    def rescaled(self, exponent: NDArray[np.int64]) -> InverseRoot:
         """For columns multiplied by 2^exponent."""
         if not exponent.any():
             return self
         log_det = self.log_det + 2.0 * self.log_units(exponent)
-        return Root(np.ldexp(self.R, -exponent), log_det, self.rank)
+        return InverseRoot(np.ldexp(self.R, -exponent), log_det, self.rank)
 
 
-def root_of(S: Floats, tol: float) -> Root:
+def root_of(S: Floats, tol: float) -> InverseRoot:
     """Σ = D C D with C the correlations: C = VΛV', R = Λ^(-1/2) V' D⁻¹ over √λ > tol.
 
     What is rank is told of correlations, so that no scale of a column decides it.
@@ -56,14 +56,14 @@ def root_of(S: Floats, tol: float) -> Root:
     inverse = _inverse_factor(C, max(tol**2, d * d * EPS))
     if inverse is not None:
         log_det = 2.0 * float(np.log(unit).sum() - np.log(np.diagonal(inverse)).sum())
-        return Root(np.ascontiguousarray(inverse / unit), log_det, d)
+        return InverseRoot(np.ascontiguousarray(inverse / unit), log_det, d)
     values, V = np.linalg.eigh((C + C.T) / 2.0)
     keep = values > max(tol**2, d * EPS * max(float(values[-1]), 0.0))
     R = (V[:, keep] / np.sqrt(values[keep])).T / unit
     # What rounding leaves of a column without variance would be large beside columns of large unit.
     R[:, D == 0.0] = 0.0
     log_det = float(np.log(values[keep]).sum() + 2.0 * np.log(unit[D > 0.0]).sum())
-    return Root(np.ascontiguousarray(R), log_det, int(keep.sum()))
+    return InverseRoot(np.ascontiguousarray(R), log_det, int(keep.sum()))
 
 
 def _inverse_factor(C: Floats, least: float) -> Floats | None:
@@ -110,11 +110,11 @@ def ledoit_wolf_shares(
     unit = np.where(variance > 0.0, np.sqrt(variance), 1.0)
 
     def fourth(block: Block) -> Floats:
-        X = double(block.X.toarray() if is_sparse(block.X) else block.X)
-        codes = host(block.y).astype(np.int64)
+        X = to_float64(block.X.toarray() if is_sparse(block.X) else block.X)
+        codes = to_numpy(block.y).astype(np.int64)
         Z = (X - like(mean[codes], X)) / like(unit[codes], X)
-        square = host((Z * Z).sum(1)) ** 2
-        s = square if block.weight is None else square * host(block.weight)
+        square = to_numpy((Z * Z).sum(1)) ** 2
+        s = square if block.weight is None else square * to_numpy(block.weight)
         return np.bincount(codes, s, minlength=len(weight)).astype(np.float64)
 
     power = blocks.reduce(fourth)

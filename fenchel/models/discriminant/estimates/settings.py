@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.models.base import host_keep
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, scaled
+from fenchel.models.estimator import as_numpy
 
 Floats = NDArray[np.float64]
 
@@ -61,10 +61,10 @@ def own_estimates(estimator: Any, sums: ClassSums, blocks: Blocks) -> Floats:
     """The covariance (K, d, d) of each class by the user's own estimator, from the class's rows,
     gathered in memory, in the units of the sums."""
     whole = scaled(blocks, sums.exponent).gather()
-    X = host_keep(whole.X.toarray() if is_sparse(whole.X) else whole.X)
-    codes = host(whole.y)
+    X = as_numpy(whole.X.toarray() if is_sparse(whole.X) else whole.X)
+    codes = to_numpy(whole.y)
     if whole.weight is not None:
-        codes = np.where(host(whole.weight) > 0.0, codes, -1)
+        codes = np.where(to_numpy(whole.weight) > 0.0, codes, -1)
     labels = enumerate(estimator.classes_.tolist())
     return np.array([_estimated(estimator, X[codes == k], label) for k, label in labels])
 

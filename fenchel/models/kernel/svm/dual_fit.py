@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.loss import Bent
-from fenchel.convex.one_class import OneClass
+from fenchel.convex.loss.base import PiecewiseLinear
+from fenchel.convex.loss.one_class import OneClass
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.named_kernel import GAMMAS, NAMES
+from fenchel.geometry.kernel.named_kernel import GAMMAS, NAMES
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.kernel.gram_rows import GramRows
 from fenchel.models.progress import watch
 from fenchel.solve.decomposition.block_smo import BlockSMO
@@ -58,7 +58,7 @@ class DualFit:
 def fit_dual(
     estimator: Any,
     gram: GramRows,
-    loss: Bent,
+    loss: PiecewiseLinear,
     C: float,
     y: Floats,
     s: Floats | None,

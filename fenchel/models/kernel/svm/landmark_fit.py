@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.hinge import Hinge
-from fenchel.convex.loss import Loss
+from fenchel.convex.loss.base import Loss
+from fenchel.convex.loss.hinge import Hinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block
-from fenchel.data.design import MatrixDesign
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import KernelDesign
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.nystroem import NystroemFeatures
-from fenchel.models.base import host_keep
+from fenchel.data.design.kernel import KernelDesign
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.nystroem import NystroemFeatures
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.models.estimator import as_numpy
 from fenchel.models.kernel.landmark_rows import AT_FIT, GAP, LandmarkRows
 from fenchel.models.kernel.svm.dual_fit import DualFit
 from fenchel.models.kernel.svm.machines import Machine
@@ -64,10 +64,10 @@ def fit_on_features(
         features, kept = NystroemFeatures.by_pivots(features.kernel, points, K)
         inside = inside[kept]
     X = rows.blocks.gather().X
-    X = X if is_sparse(X) else host_keep(X)
+    X = X if is_sparse(X) else as_numpy(X)
     block = Block(0, X if members is None else X[here], y, s)
     factor = C * float(s.sum())
-    table = features.table(InMemory(block))
+    table = features.table(ArrayBlocks(block))
     problem = Problem(loss, L2(1.0 / factor), MatrixDesign(table), True)
     tol = float(estimator.tol)
     with watch(estimator.verbose, tol) as show:
@@ -125,6 +125,6 @@ def among_all(
 ) -> Certificate:
     """The certificate of f = Σ βᵢ k(xᵢ, ·) and b among all functions of the kernel; dual: of each
     row, where the loss's gradient is not to be it."""
-    design = KernelDesign(kernel, InMemory(block))
+    design = KernelDesign(kernel, ArrayBlocks(block))
     problem = Problem(loss, L2(1.0 / factor), design, True)
     return problem.certify((beta, b), None, dual, GAP).scaled(factor)

@@ -26,16 +26,16 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
-from fenchel.convex.hinge import Hinge
+from fenchel.convex.loss.hinge import Hinge
 from fenchel.data.arrays import Array
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import KernelExpansion
-from fenchel.geometry.kernel import Linear
+from fenchel.data.design.kernel import KernelExpansion
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.vector_kernels import Linear
 from fenchel.models.kernel.gram_rows import GramRows
 from fenchel.models.kernel.svm.dual_fit import DualFit, fit_dual
-from fenchel.models.perceptron_proof import NotSeparable
-from fenchel.solve.hard_margin import Combination, HardMargin, hard_margin
+from fenchel.models.online.perceptron_proof import NotSeparable
+from fenchel.solve.separation.hard_margin import Combination, HardMargin, hard_margin
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -50,7 +50,7 @@ def fit_maximal_margin(
         raise ValueError("C=inf needs a positive semi-definite kernel: choose one, or a finite C")
     design = gram.design(y, s, members)
     if isinstance(gram.kernel, Linear):
-        blocks: Any = InMemory(Block(0, gram.rows[members], y, s), None)
+        blocks: Any = ArrayBlocks(Block(0, gram.rows[members], y, s), None)
     else:
         blocks = design.explicit().design.blocks
     found = hard_margin(blocks)
@@ -76,7 +76,7 @@ def _least_square(gram: GramRows, design: KernelExpansion, found: HardMargin, y:
         return down(min(bound, 0.5 * float(np.finfo(float).max)), 4)
     rows, beta = found.combination.rows, np.zeros(len(y))
     beta[rows] = y[rows] * found.combination.coefficients
-    return _margin_bound(design, beta, y, float(beta @ design.each((beta, 0.0), _plain)))
+    return _margin_bound(design, beta, y, float(beta @ design.map_rows((beta, 0.0), _plain)))
 
 
 def certify_margin(
@@ -84,7 +84,7 @@ def certify_margin(
 ) -> tuple[Floats, float, Certificate]:
     """β and b brought to margin 1, and the proof of ‖f‖²/2; its residual is the largest |y(f + b) -
     1| of a support vector. A value of inf where β separates nothing."""
-    f = design.each((beta, 0.0), _plain)
+    f = design.map_rows((beta, 0.0), _plain)
     counted = s > 0.0
     least = float(f[counted & (y > 0.0)].min())
     most = float(f[counted & (y < 0.0)].max())

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.one_class import OneClass
+from fenchel.convex.loss.one_class import OneClass
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import KernelDesign
-from fenchel.geometry.kernel import Linear
+from fenchel.data.design.kernel import KernelDesign
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.geometry.kernel.vector_kernels import Linear
 from fenchel.models.kernel.gram_rows import GramRows
 from fenchel.models.kernel.landmark_rows import LandmarkRows
 from fenchel.models.kernel.svm.dual_fit import DualFit, fit_one_class
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 def one_class_on_features(estimator: Any, rows: LandmarkRows, s: Floats) -> tuple[DualFit, Floats]:
     """The machine, its coefficients at the landmarks and 0 at other rows, and α."""
     features = rows.features
-    phi = features.table(InMemory(Block(0, rows.blocks.gather().X))).gather().X
+    phi = features.table(ArrayBlocks(Block(0, rows.blocks.gather().X))).gather().X
     gram = GramRows(Linear(), phi, rows.outside, True)
     found = fit_one_class(estimator, gram, float(estimator.nu), s)
     beta = np.zeros(len(phi))
@@ -43,7 +43,7 @@ def one_class_among_all(
 ) -> Certificate:
     """The certificate of f = Σ βᵢ k(xᵢ, ·) and ρ = -b among all functions of the kernel."""
     X = rows.blocks.gather().X
-    design = KernelDesign(rows.features.kernel, InMemory(Block(0, X, np.zeros(len(s)), s)))
+    design = KernelDesign(rows.features.kernel, ArrayBlocks(Block(0, X, np.zeros(len(s)), s)))
     problem = OneClass(design, nu)
     bound = problem.bound(alpha, problem.scores(alpha), -b)
     return problem.proof(beta, problem.scores(beta), -b, bound)

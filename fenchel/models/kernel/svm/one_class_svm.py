@@ -12,11 +12,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.one_class import OneClass
-from fenchel.data.arrays import host, is_sparse
-from fenchel.models.base import host_keep, rows_in
-from fenchel.models.certified import SelfCertified
-from fenchel.models.fitted import fitted_rows
+from fenchel.convex.loss.one_class import OneClass
+from fenchel.data.arrays import is_sparse, to_numpy
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import fitted_rows
+from fenchel.models.estimator import as_numpy, validated_blocks
 from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.landmark_rows import AT_FIT, LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_one_class
@@ -25,7 +26,6 @@ from fenchel.models.kernel.svm.one_class_landmarks import (
     one_class_on_features,
 )
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
-from fenchel.models.namespace import fit_method
 from fenchel.models.targets import weight_of_rows
 
 Floats = NDArray[np.float64]
@@ -128,9 +128,9 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit to rows X; y is ignored."""
-        blocks = rows_in(self, X, None, weight_of_rows(X, sample_weight))
+        blocks = validated_blocks(self, X, None, weight_of_rows(X, sample_weight))
         whole = blocks.gather()
-        s = None if whole.weight is None else host(whole.weight)
+        s = None if whole.weight is None else to_numpy(whole.weight)
         self.__dict__.pop("full_certificate_", None)
         if self.landmarks is not None:
             s = np.ones(whole.n_rows) if s is None else s
@@ -170,9 +170,9 @@ class OneClassSVM(OutlierMixin, SupportExpansion, SelfCertified):
         """The certificate of these coefficients on the rows of the fit; y is ignored."""
         blocks = fitted_rows(self, X, None, sample_weight)
         whole = blocks.gather()
-        rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
+        rows = whole.X if is_sparse(whole.X) else as_numpy(whole.X)
         self._check_fitted_rows(rows)
-        s = None if whole.weight is None else host(whole.weight)
+        s = None if whole.weight is None else to_numpy(whole.weight)
         alpha, b = np.zeros(whole.n_rows), float(self.intercept_[0])
         alpha[self.support_] = self.dual_coef_[0]
         if self.landmarks is not None:  # whose coefficients are no dual point: that is found anew

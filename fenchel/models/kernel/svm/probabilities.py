@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fenchel.convex.certificate import warn_outside
-from fenchel.convex.hinge import Hinge
-from fenchel.convex.margin import Logistic
+from fenchel.convex.loss.hinge import Hinge
+from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import is_sparse, is_strings
 from fenchel.data.blocks import Block
-from fenchel.data.design import MatrixDesign
-from fenchel.data.in_memory import InMemory
-from fenchel.data.kernel_design import kernel_product
+from fenchel.data.design.kernel import kernel_product
+from fenchel.data.design.matrix import MatrixDesign
+from fenchel.data.in_memory import ArrayBlocks
 from fenchel.models.kernel.gram_rows import GramRows
 from fenchel.models.kernel.svm.dual_fit import fit_dual
 from fenchel.models.kernel.svm.machines import Machine
@@ -111,7 +111,7 @@ def fit_curve(scores: Floats, y: Floats, s: Floats) -> tuple[float, float]:
     rows = np.concatenate([scores, scores])[:, None] / unit
     sides = np.repeat([1.0, -1.0], len(scores))
     weight = np.concatenate([s * t, s * (1.0 - t)])
-    design = MatrixDesign(InMemory(Block(0, rows, sides, weight), None))
+    design = MatrixDesign(ArrayBlocks(Block(0, rows, sides, weight), None))
     w, b = minimise(Problem(Logistic(), L2(0.0), design, True), tol=1e-9).point
     return -float(w[0]) / unit, -float(b)
 

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.loss import Loss
+from fenchel.convex.loss.base import Loss
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.kernel_design import kernel_product
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.named_kernel import GivenColumns
-from fenchel.models.base import host_keep, rows_in
+from fenchel.data.design.kernel import kernel_product
+from fenchel.geometry.kernel.named_kernel import GivenColumns
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.models.estimator import as_numpy, validated_blocks
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 from fenchel.models.kernel.kernel_rows import kernel_tags
 from fenchel.models.kernel.landmark_rows import LandmarkRows, landmark_random, landmark_rows
@@ -53,19 +53,19 @@ class SupportExpansion(BaseEstimator):
         self.kernel_ = outside
         self.support_ = support.astype(np.int32)
         given = isinstance(outside, GivenColumns)
-        rows = X if is_sparse(X) else host_keep(X)
+        rows = X if is_sparse(X) else as_numpy(X)
         self.support_vectors_ = rows[:0] if given else rows[support]
 
     def _scores(self, X: Any, coef: Floats) -> Floats:
         """Σⱼ cⱼ k(x, xⱼ) for each column of coef, in float64."""
         check_is_fitted(self)
-        blocks = rows_in(self, X, reset=False)
+        blocks = validated_blocks(self, X, reset=False)
         points = self.support_vectors_
         if isinstance(self.kernel_, GivenColumns):
             points = np.asarray(self.support_, np.int64)[:, None]
         parts = []
         for block in [blocks.gather()] if blocks.local else blocks:
-            rows = block.X if is_sparse(block.X) else host_keep(block.X)
+            rows = block.X if is_sparse(block.X) else as_numpy(block.X)
             parts.append(kernel_product(self.kernel_, rows, points, coef))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 

@@ -16,14 +16,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.hinge import Hinge
-from fenchel.data.arrays import host, is_sparse
+from fenchel.convex.loss.hinge import Hinge
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.models.base import host_keep
-from fenchel.models.certified import SelfCertified
-from fenchel.models.classes import class_factors, class_rows
-from fenchel.models.fitted import coded_rows
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import encoded_rows
+from fenchel.models.certificates.kernel_svm import certify_machine
+from fenchel.models.estimator import as_numpy
 from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
@@ -44,8 +45,7 @@ from fenchel.models.kernel.svm.probabilities import (
     pair_probabilities,
 )
 from fenchel.models.kernel.svm.support_expansion import Placed, SupportExpansion
-from fenchel.models.namespace import fit_method
-from fenchel.models.support import certify_machine
+from fenchel.models.labels import class_factors, encode_labels
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -202,12 +202,12 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
         """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
-        self.classes_, blocks = class_rows(self, X, y, sample_weight, None)
+        self.classes_, blocks = encode_labels(self, X, y, sample_weight, None)
         K = len(self.classes_)
         whole = blocks.gather()
-        target = host(whole.y)
+        target = to_numpy(whole.y)
         codes = (target > 0 if K == 2 else target).astype(np.int64)
-        s = np.ones(len(codes)) if whole.weight is None else host(whole.weight)
+        s = np.ones(len(codes)) if whole.weight is None else to_numpy(whole.weight)
         self.class_weight_ = np.ones(K)
         if self.class_weight is not None:
             counts = np.bincount(codes, s, minlength=K)
@@ -322,14 +322,14 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The certificate of these coefficients on the rows of the fit."""
-        whole = coded_rows(self, X, y, sample_weight).gather()
-        n, codes = whole.n_rows, host(whole.y).astype(np.int64)
-        rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
+        whole = encoded_rows(self, X, y, sample_weight).gather()
+        n, codes = whole.n_rows, to_numpy(whole.y).astype(np.int64)
+        rows = whole.X if is_sparse(whole.X) else as_numpy(whole.X)
         self._check_fitted_rows(rows)
         support = np.asarray(self.support_, np.int64)
-        s = np.ones(n) if whole.weight is None else host(whole.weight)
+        s = np.ones(n) if whole.weight is None else to_numpy(whole.weight)
         s = s * self.class_weight_[codes]
-        blocks, columns = coded_rows(self, X, y, sample_weight), self._columns()
+        blocks, columns = encoded_rows(self, X, y, sample_weight), self._columns()
         if self.landmarks is not None:
             return self._among_all(blocks, Hinge(), float(self.C), self._placed(codes, s))
         gram = self._convex_rows(blocks)

@@ -12,18 +12,18 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
-from fenchel.convex.distance import EpsilonInsensitive
-from fenchel.data.arrays import host, is_sparse
-from fenchel.models.base import host_keep, is_remote
-from fenchel.models.certified import SelfCertified
-from fenchel.models.fitted import fitted_rows
+from fenchel.convex.loss.distance import EpsilonInsensitive
+from fenchel.data.arrays import is_sparse, to_numpy
+from fenchel.models.array_namespace import fit_method
+from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.certificates.inputs import fitted_rows
+from fenchel.models.certificates.kernel_svm import certify_machine
+from fenchel.models.estimator import as_numpy, is_remote
 from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_dual
 from fenchel.models.kernel.svm.landmark_fit import fit_on_features
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
-from fenchel.models.namespace import fit_method
-from fenchel.models.support import certify_machine
 from fenchel.models.targets import single_rows
 
 Floats = NDArray[np.float64]
@@ -130,9 +130,9 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
         """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
         blocks = single_rows(self, X, y, sample_weight)
         whole = blocks.gather()
-        s = None if whole.weight is None else host(whole.weight)
+        s = None if whole.weight is None else to_numpy(whole.weight)
         self.__dict__.pop("full_certificate_", None)
-        y, C = host(whole.y), float(self.C)
+        y, C = to_numpy(whole.y), float(self.C)
         if self.landmarks is not None:
             s = np.ones(len(y)) if s is None else s
             rows = self._landmark_rows(blocks, s)
@@ -162,13 +162,13 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
             raise ValueError("certifying a SVR needs the target y it was fitted on")
         blocks = fitted_rows(self, X, y, sample_weight)
         whole = blocks.gather()
-        rows = whole.X if is_sparse(whole.X) else host_keep(whole.X)
+        rows = whole.X if is_sparse(whole.X) else as_numpy(whole.X)
         self._check_fitted_rows(rows)
         n = whole.n_rows
-        s = np.ones(n) if whole.weight is None else host(whole.weight)
+        s = np.ones(n) if whole.weight is None else to_numpy(whole.weight)
         coef = np.zeros(n)
         coef[self.support_] = self.dual_coef_[0]
-        b, members, y = float(self.intercept_[0]), np.flatnonzero(s > 0.0), host(whole.y)
+        b, members, y = float(self.intercept_[0]), np.flatnonzero(s > 0.0), to_numpy(whole.y)
         if self.landmarks is not None:
             machine = members, y[members], s[members], coef, b
             return self._among_all(blocks, self._loss(), float(self.C), [machine])

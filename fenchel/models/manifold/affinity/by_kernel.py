@@ -13,11 +13,11 @@ from scipy import sparse
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import free_memory
-from fenchel.data.kernel_design import gram_matrix
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.kernel_logarithm import log_kernels
+from fenchel.data.design.kernel import gram_matrix
+from fenchel.geometry.kernel.logarithm import log_kernels
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph, in_floats
-from fenchel.models.manifold.affinity.walk import numbers_of, row_keys, shares, steps
+from fenchel.models.manifold.affinity.random_walk import numbers_of, row_keys, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from fenchel.geometry.search.all_pairs import smallest
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph
-from fenchel.models.manifold.affinity.walk import numbers_of, shares, steps
+from fenchel.models.manifold.affinity.random_walk import numbers_of, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 from fenchel.models.spectral.eigenfunctions import SparseMemory
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array
 
 from fenchel.data.arrays import is_sparse
 from fenchel.models.manifold.affinity.graph import AffinityGraph, affinity_graph, in_floats
-from fenchel.models.manifold.affinity.walk import numbers_of, shares, steps
+from fenchel.models.manifold.affinity.random_walk import numbers_of, shares, steps
 from fenchel.models.manifold.vertices import Vertices
 
 Floats = NDArray[np.float64]

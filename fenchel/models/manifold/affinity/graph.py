@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.matrix_products import matrix_product
+from fenchel.data.linear_algebra.matrix_products import matrix_product
 from fenchel.data.parallel import parallel_map
-from fenchel.geometry.graph.components import Components, components_of, components_of_matrix
+from fenchel.geometry.graph.components import GraphComponents, components_of, components_of_matrix
 from fenchel.models.manifold.vertices import Vertices
-from fenchel.models.spectral.eigenfunctions import Memory
+from fenchel.models.spectral.eigenfunctions import FittedRows
 from fenchel.solve.eigen.adjacency import leading_of_adjacency
 from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.products import Deflated, DenseSymmetric
@@ -41,7 +41,7 @@ NONE = 1e-290
 ROUNDING = 1e-6  # of the largest affinity: what two computations of one may differ by
 
 
-class AffinityMemory(Memory, Protocol):
+class AffinityMemory(FittedRows, Protocol):
     """What keeps the affinities of new rows with the vertices of a graph."""
 
     def chosen(self, some: Integers) -> AffinityMemory:
@@ -61,7 +61,7 @@ class AffinityGraph:
     def __len__(self) -> int:
         return len(self.own)
 
-    def components(self) -> Components:
+    def components(self) -> GraphComponents:
         """Of the graph whose edges are affinities above zero."""
         return components_of(self.W) if is_sparse(self.W) else components_of_matrix(self.W)
 
@@ -113,7 +113,7 @@ class NormalisedGraph:
         root = np.sqrt(self.measure)
         return np.asarray((root / np.linalg.norm(root))[:, None])
 
-    def indicators(self, parts: Components) -> Floats:
+    def indicators(self, parts: GraphComponents) -> Floats:
         """√m of each component in a column, of length 1: the eigenvectors of the eigenvalue 1."""
         found = np.zeros((len(self), parts.count))
         found[np.arange(len(self)), parts.labels] = np.sqrt(self.measure)

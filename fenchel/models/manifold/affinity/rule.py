@@ -13,14 +13,14 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.bandwidth import bandwidth_fault
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.named_kernel import GAMMAS, NAMES, FunctionOfTables, named_kernel
-from fenchel.models.base import host_keep
+from fenchel.geometry.kernel.named_kernel import GAMMAS, NAMES, FunctionOfTables, named_kernel
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
+from fenchel.models.estimator import as_numpy
 from fenchel.models.manifold.affinity.by_kernel import TableAffinity, kernel_graph
 from fenchel.models.manifold.affinity.by_neighbours import distance_graph, neighbour_graph
 from fenchel.models.manifold.affinity.given import given_graph
 from fenchel.models.manifold.affinity.graph import AffinityGraph
-from fenchel.models.manifold.affinity.walk import row_keys
+from fenchel.models.manifold.affinity.random_walk import row_keys
 from fenchel.models.manifold.vertices import Vertices, vertices_of
 
 NEIGHBOURS = ("nearest_neighbors", "precomputed_nearest_neighbors")
@@ -92,7 +92,7 @@ class AffinityRule:
             alike = not self.given_affinities
             vertices = vertices_of(blocks, given=True, alike=alike, dense=False)
             X = blocks.gather().X
-            keys = row_keys(X if is_sparse(X) else host_keep(X))
+            keys = row_keys(X if is_sparse(X) else as_numpy(X))
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
                     f"Precomputed matrix must be square. Input is a {X.shape[0]}x{X.shape[1]} "

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block
-from fenchel.data.in_memory import InMemory
-from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
-from fenchel.geometry.search.metric import Metric
+from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.parallel import map_ordered, one_blas_thread, parallel_map, thread_count
+from fenchel.geometry.search.metric import RowMetric
 from fenchel.models.spectral.centred.operators import (
     CentredSymmetric,
     Centring,
@@ -64,7 +64,7 @@ class CentredDistances:
     whether the rows of a question hold squared distances.
     """
 
-    metric: Metric
+    metric: RowMetric
     points: Any = field(repr=False)
     share: Floats = field(repr=False)
     means: Floats = field(repr=False)
@@ -89,7 +89,7 @@ class CentredDistances:
 
 def factored_rows(block: Block, members: NDArray[np.int64] | None = None) -> DataOperator:
     """Inner products of rows minus their mean, by these rows themselves."""
-    R, mean, exponent = centred_rows(InMemory(block))
+    R, mean, exponent = centred_rows(ArrayBlocks(block))
     s = None if block.weight is None else np.asarray(block.weight, np.float64)
     factor = R if s is None else R * np.sqrt(s)[:, None]
     memory = ShiftedRows(mean, exponent)
@@ -114,7 +114,7 @@ def _over(D: Floats, exponent: int) -> Floats:
 
 def scaled_operator(
     D: Floats,
-    metric: Metric,
+    metric: RowMetric,
     points: Any,
     s: Floats | None,
     *,
@@ -141,7 +141,7 @@ def scaled_operator(
             return float(part.max(initial=0.0))
 
     with one_blas_thread():
-        largest = max(ordered(fill, range(0, n, RANGE), thread_count()), default=0.0)
+        largest = max(map_ordered(fill, range(0, n, RANGE), thread_count()), default=0.0)
     grand = float(centring.share @ means)
     memory = CentredDistances(metric, points, centring.share, means, grand, s, exponent, squared)
     error = rounding_error(0.5 * largest, n, s, entries)
@@ -149,7 +149,7 @@ def scaled_operator(
     return DataOperator(A, memory, s, members, exponent=exponent, error=error)
 
 
-def distance_matrix(metric: Metric, rows: Any, points: Any) -> Floats:
+def distance_matrix(metric: RowMetric, rows: Any, points: Any) -> Floats:
     """d(xᵢ, xⱼ) by ranges of rows on every thread."""
     n, m = int(rows.shape[0]), int(points.shape[0])
     refuse_memory(

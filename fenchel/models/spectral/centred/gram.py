@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.blocks import free_memory
-from fenchel.data.kernel_tiles import symmetric_product
+from fenchel.data.design.kernel_tiles import symmetric_product
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.geometry.kernel import KernelFunction
-from fenchel.geometry.single_rows import SingleProducts, single_rows
+from fenchel.geometry.kernel.single_rows import SingleProducts, single_rows
+from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
 from fenchel.solve.eigen.block_krylov import BlockKrylov
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, subspace_iterations

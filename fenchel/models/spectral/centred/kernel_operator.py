@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.data.arrays import host, is_sparse
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.kernel_design import gram_matrix
-from fenchel.geometry.kernel import KernelFunction, Linear, Precomputed
-from fenchel.geometry.named_kernel import FunctionOfRows, GivenColumns
-from fenchel.geometry.nystroem import INDEFINITE, NystroemFeatures, random_pivots
-from fenchel.models.base import host_keep
+from fenchel.data.design.kernel import gram_matrix
+from fenchel.geometry.kernel.named_kernel import FunctionOfRows, GivenColumns
+from fenchel.geometry.kernel.nystroem import INDEFINITE, NystroemFeatures, random_pivots
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Linear, Precomputed
+from fenchel.models.estimator import as_numpy
 from fenchel.models.spectral.centred.distances import (
     factored_rows,
     square_input,
@@ -47,7 +47,7 @@ from fenchel.models.spectral.centred.operators import (
     rounding_error,
 )
 from fenchel.models.spectral.eigenfunctions import DataOperator
-from fenchel.models.spectral.rows_out import working_type
+from fenchel.models.spectral.output_rows import working_type
 from fenchel.solve.eigen.leading import eigenpairs
 from fenchel.solve.eigen.residual import EPS, lengths
 
@@ -87,7 +87,7 @@ class KernelTable:
         by_values = isinstance(self.kernel, Precomputed | FunctionOfRows)
         return not by_values and self.kernel.is_psd
 
-    def held(self) -> DataOperator:
+    def matrix_in_memory(self) -> DataOperator:
         """K in memory."""
         K, s = self._matrix(), self.s
         size = float(np.abs(K).max(initial=0.0))
@@ -122,7 +122,7 @@ class KernelTable:
         """A for k eigenpairs, by what holds the least."""
         if self.linear:
             return self.factored()
-        return self.continued(self.tiled()) if self.tiles_pay(k) else self.held()
+        return self.continued(self.tiled()) if self.tiles_pay(k) else self.matrix_in_memory()
 
     def tiles_pay(self, k: int) -> bool:
         """Whether k eigenpairs are found without K in float64."""
@@ -157,7 +157,7 @@ class KernelTable:
 def kernel_table(kernel: KernelFunction, blocks: Blocks) -> KernelTable:
     """The rows of a fit for a kernel of rows."""
     block = blocks.gather()
-    rows = block.X if is_sparse(block.X) else np.ascontiguousarray(host_keep(block.X))
+    rows = block.X if is_sparse(block.X) else np.ascontiguousarray(as_numpy(block.X))
     s, members = _weights(block)
     rows = rows if members is None else rows[members]
     return KernelTable(kernel, rows, kernel, rows, s, members, _entries(kernel, blocks.n_cols))
@@ -175,7 +175,7 @@ def given_table(K: Floats, block: Block) -> KernelTable:
 def given_kernel(blocks: Blocks) -> Floats:
     """K where the rows are those of K: square and symmetric, or an error that says where not."""
     X = blocks.gather().X
-    K = square_input(X if is_sparse(X) else host(X))
+    K = square_input(X if is_sparse(X) else to_numpy(X))
     # Values in a type are off by some of its roundings, whichever side they were made from.
     eps = float(np.finfo(working_type(blocks)).eps)
     return symmetric_part(K, "the kernel", 64.0 * eps * float(np.abs(K).max(initial=0.0)))
@@ -201,7 +201,7 @@ def landmark_operator(
     some = blocks.take(numbers)
     s, kept = _weights(some)
     numbers = numbers if kept is None else numbers[kept]
-    rows: Any = some.X if is_sparse(some.X) else np.ascontiguousarray(host_keep(some.X))
+    rows: Any = some.X if is_sparse(some.X) else np.ascontiguousarray(as_numpy(some.X))
     rows = numbers if given else rows if kept is None else rows[kept]
     if not given:
         # In an order of their own, the draws do not depend on that of the table, and a row is drawn
@@ -236,13 +236,13 @@ def _of_features(
     n = blocks.n_rows
     R, own, s = np.empty((n, features.basis.shape[1])), np.empty(n), np.ones(n)
     for block in blocks:
-        X = block.X if is_sparse(block.X) else host_keep(block.X)
+        X = block.X if is_sparse(block.X) else as_numpy(block.X)
         at = slice(block.start, block.start + block.n_rows)
         by_ranges(features.rows, X, R[at])
         numbers = np.arange(at.start, at.stop)
         own[at] = features.kernel.diagonal(X) if given is None else given.diagonal(numbers)
         if block.weight is not None:
-            s[at] = host(block.weight)
+            s[at] = to_numpy(block.weight)
     members = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
     if members is not None:
         R, own, s = R[members], own[members], s[members]
@@ -296,7 +296,7 @@ def _weights(block: Block) -> tuple[Floats | None, Numbers | None]:
     """Weights above zero, and the numbers of the rows that have them; None for all."""
     if block.weight is None:
         return None, None
-    s = np.asarray(host(block.weight), np.float64)
+    s = np.asarray(to_numpy(block.weight), np.float64)
     if (s > 0.0).all():
         return s, None
     members = np.flatnonzero(s > 0.0)

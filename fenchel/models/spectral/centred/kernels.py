@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.geometry.kernel import KernelFunction, Linear
-from fenchel.geometry.nystroem import NystroemFeatures
+from fenchel.geometry.kernel.nystroem import NystroemFeatures
+from fenchel.geometry.kernel.vector_kernels import KernelFunction, Linear
 from fenchel.models.spectral.centred.distances import ShiftedRows
 from fenchel.models.spectral.centred.operators import centred_against
 

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.geometry.distance import squared_distances
-from fenchel.geometry.search.metric import GivenDistances, Metric
+from fenchel.geometry.search.metric import GivenDistances, RowMetric
 
 Floats = NDArray[np.float64]
 
 
 def landmark_rows(
     rows: NDArray[Any],
-    metric: Metric | None,
+    metric: RowMetric | None,
     count: int,
     usable: NDArray[np.bool_],
     s: Floats | None = None,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.data.blocks import free_memory
-from fenchel.data.parallel import one_blas_thread, ordered, parallel_map, thread_count
+from fenchel.data.parallel import map_ordered, one_blas_thread, parallel_map, thread_count
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, projected_pairs
 from fenchel.solve.eigen.residual import EPS, SymmetricOperator, lengths, orthonormal
 
@@ -162,7 +162,7 @@ class InnerProducts:
             return np.asarray(rows.T @ (rows @ W))
 
         with one_blas_thread():
-            for some in ordered(part, range(0, len(R), RANGE), thread_count()):
+            for some in map_ordered(part, range(0, len(R), RANGE), thread_count()):
                 total += some
         return total
 
@@ -175,7 +175,7 @@ def _inner(R: Floats, V: Floats) -> Floats:
         return np.asarray(R[lo : lo + RANGE].T @ V[lo : lo + RANGE])
 
     with one_blas_thread():
-        for some in ordered(part, range(0, len(R), RANGE), thread_count()):
+        for some in map_ordered(part, range(0, len(R), RANGE), thread_count()):
             total += some
     return total
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from oracles_svm import exact_dual
+from oracles.svm import exact_dual
 from scipy import sparse
 from sklearn import svm
 
 import fenchel
 from fenchel import SVR, NotCertified, OneClassSVM, certify, kernels, minimise
-from fenchel.convex.one_class import OneClass
-from fenchel.data.kernel_design import GramDesign
+from fenchel.convex.loss.one_class import OneClass
+from fenchel.data.design.kernel import GramDesign
 from fenchel.solve.decomposition.block_smo import BlockSMO
 
 TIGHT = {"tol": 1e-8}

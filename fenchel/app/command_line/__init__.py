@@ -1,0 +1,1 @@
+"""What all commands share: options, terminal, requirements, Ctrl-C."""

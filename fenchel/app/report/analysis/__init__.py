@@ -1,0 +1,1 @@
+"""The numbers of a report with a target."""

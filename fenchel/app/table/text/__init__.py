@@ -1,0 +1,1 @@
+"""Text tables: dialect, header, cells, numbers, and the types of columns."""

@@ -1,0 +1,1 @@
+"""The Hessian of a problem, dense or as a Kronecker product."""

@@ -1,0 +1,1 @@
+"""Losses with their conjugates: of residuals, of margins, of several classes."""

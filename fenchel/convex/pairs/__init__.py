@@ -1,1 +1,0 @@
-"""Sums of a loss over all pairs of rows."""

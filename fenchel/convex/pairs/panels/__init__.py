@@ -1,1 +1,0 @@
-"""The logistic loss over all pairs, by Chebyshev polynomials on panels of scores."""

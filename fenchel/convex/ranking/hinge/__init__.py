@@ -1,0 +1,1 @@
+"""Hinge losses over the tree of pairs."""

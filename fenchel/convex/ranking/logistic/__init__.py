@@ -1,0 +1,1 @@
+"""The logistic loss over pairs, by Chebyshev polynomials on panels of scores."""

@@ -1,0 +1,1 @@
+"""Tables in files: Parquet, CSV and .npy, parsed once and mapped into memory."""

@@ -1,0 +1,1 @@
+"""Double-double sums, tiled products and pivoted factors of matrices."""

@@ -1,0 +1,1 @@
+"""Weight, mean and scatter of rows, of all or class by class, in one pass."""

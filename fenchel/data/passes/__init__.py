@@ -1,0 +1,1 @@
+"""One pass over the rows as a statistic, with its compiled loops."""

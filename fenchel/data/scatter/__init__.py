@@ -1,1 +1,0 @@
-"""Compiled counts, means and scatter matrices, of all rows or class by class."""

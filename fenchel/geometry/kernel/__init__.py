@@ -1,0 +1,1 @@
+"""Kernels of rows of numbers: as values, by name, centred, approximated."""

@@ -1,0 +1,89 @@
+"""Rows of a kernel matrix in float32, by matrix products.
+
+A squared distance is ‖x‖² - 2 x·z + ‖z‖² of rows minus their mean, an inner product one entry of a
+product; what a kernel does with them is the same function as in float64. Of entries the error is
+some 1e-7 of the largest ‖x‖², so these are rows for solvers that correct what they round.
+
+Cost: a product m x d x n in float32, and the kernel's function on m n numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenchel.data.arrays import is_sparse
+from fenchel.data.design.kernel import RowMaker
+from fenchel.geometry.kernel.vector_kernels import Dot, KernelFunction, Radial, Scaled
+
+# Squares of larger entries leave too little of float32's range for their sums.
+LARGEST = 1e15
+
+
+@final
+@dataclass(frozen=True)
+class SingleProducts:
+    """The rows of a table for a kernel of distances or inner products, times a factor."""
+
+    kernel: Radial | Dot
+    factor: float
+    rows: Any = field(repr=False)
+    columns: Any = field(repr=False)
+    norms: NDArray[np.float32] | None = field(repr=False)
+
+    def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
+        rows = self.rows[numbers]
+        if self.norms is None:
+
+            def dots(part: slice) -> NDArray[Any]:
+                return self._scaled(self.kernel.profile(self._products(rows, part)))
+
+            return dots
+        rows = rows * np.float32(-2.0)
+        norms, own = self.norms, self.norms[numbers][:, None]
+
+        def distances(part: slice) -> NDArray[Any]:
+            squares = self._products(rows, part)
+            squares += norms[part]
+            squares += own
+            np.maximum(squares, np.float32(0.0), out=squares)
+            return self._scaled(self.kernel.profile(squares))
+
+        return distances
+
+    def _products(self, rows: Any, part: slice) -> Any:
+        if not is_sparse(rows):
+            return rows @ self.columns[:, part]
+        return np.asarray((rows @ self.columns[:, part]).toarray())
+
+    def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values if self.factor == 1.0 else values * np.float32(self.factor)
+
+
+def single_rows(kernel: KernelFunction, rows: Any) -> SingleProducts | None:
+    """The maker of float32 rows; None for kernels of other kinds and rows out of its range."""
+    factor = 1.0
+    while isinstance(kernel, Scaled):
+        factor, kernel = factor * kernel.factor, kernel.kernel
+    if not isinstance(kernel, Radial | Dot):
+        return None
+    if is_sparse(rows):
+        if not abs(rows.data).max(initial=0.0) <= LARGEST:
+            return None
+        single = rows.astype(np.float32)
+        squares = np.asarray(single.multiply(single).sum(axis=1), np.float32).reshape(-1)
+        norms = squares if isinstance(kernel, Radial) else None
+        return SingleProducts(kernel, factor, single, single.T.tocsc(), norms)
+    rows = np.asarray(rows)
+    if isinstance(kernel, Radial):
+        rows = rows - rows.mean(axis=0, dtype=np.float64)
+    if not np.abs(rows).max(initial=0.0) <= LARGEST:
+        return None
+    single = np.ascontiguousarray(rows, dtype=np.float32)
+    norms = None
+    if isinstance(kernel, Radial):
+        norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
+    return SingleProducts(kernel, factor, single, np.ascontiguousarray(single.T), norms)

@@ -1,0 +1,1 @@
+"""The certificate of any fitted model, ours or scikit-learn's."""

@@ -1,0 +1,1 @@
+"""Folds of a table, the fits of each, and what they score."""

@@ -1,0 +1,1 @@
+"""Classifiers that learn row by row: the perceptron and Adaline."""

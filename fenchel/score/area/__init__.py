@@ -1,0 +1,1 @@
+"""Areas under the ROC and parts of it, bands, and their comparison."""

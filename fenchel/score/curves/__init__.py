@@ -1,0 +1,1 @@
+"""Curves of labels and scores: ROC, precision-recall, DET, gains and lift."""

@@ -1,0 +1,1 @@
+"""Thresholds with a promised error rate or the least expected cost."""

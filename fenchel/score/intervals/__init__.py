@@ -1,0 +1,1 @@
+"""Intervals: exact binomial, bootstrap, corrected for skewness, Wald."""

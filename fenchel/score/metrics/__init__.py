@@ -1,0 +1,1 @@
+"""Metrics of classes, probabilities and numbers, each with its interval."""

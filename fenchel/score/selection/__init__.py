@@ -1,0 +1,1 @@
+"""Models and parameters compared and chosen by cross-validation."""

@@ -1,0 +1,1 @@
+"""The quality of clusterings and projections, and the number of clusters."""

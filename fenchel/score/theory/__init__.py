@@ -1,0 +1,1 @@
+"""What no rule can beat: the Bayes risk, and Gaussian classes."""

@@ -1,0 +1,1 @@
+"""Cross-validation of any estimator."""

@@ -1,0 +1,1 @@
+"""Figures of two classes: ROC, DET, precision, gains, calibration."""

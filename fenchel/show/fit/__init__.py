@@ -1,0 +1,1 @@
+"""Figures of a fit: convergence, coefficients, paths, boundaries, residuals."""

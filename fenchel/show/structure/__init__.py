@@ -1,0 +1,1 @@
+"""Figures of clusters, mixtures, densities and embeddings."""

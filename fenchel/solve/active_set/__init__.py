@@ -1,1 +1,0 @@
-"""Active sets: the support changes entry by entry."""

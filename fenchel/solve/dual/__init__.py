@@ -1,1 +1,0 @@
-"""Dual ascent, one row at a time."""

@@ -1,0 +1,1 @@
+"""Piecewise-linear losses: augmented Lagrangians and dual coordinate ascent."""

@@ -1,0 +1,1 @@
+"""Several quantiles at once that do not cross: a linear program."""

@@ -1,0 +1,1 @@
+"""Newton's method for losses over pairs of rows."""

@@ -1,0 +1,1 @@
+"""Huber's regression with its scale."""

@@ -1,0 +1,1 @@
+"""The hyperplane of largest margin, or the proof that none separates."""

@@ -1,0 +1,1 @@
+"""Smooth objectives: Newton's method, truncated Newton, gradient descent."""

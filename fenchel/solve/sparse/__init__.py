@@ -1,0 +1,1 @@
+"""L1 penalties: coordinate descent and proximal Newton steps on a working set."""

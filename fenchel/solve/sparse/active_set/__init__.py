@@ -1,0 +1,1 @@
+"""The active-set method of a quadratic with an L1 penalty."""
