@@ -15,7 +15,7 @@ from fenchel.app.command_line.interrupt import check, interruptible
 
 FINE, NOT_MET, USAGE, BAD_DATA, BROKEN = 0, 1, 2, 3, 70
 INTERRUPTED, PIPE_CLOSED = 130, 141
-_APP = ("click", "polars", "rich", "altair", "vl_convert", "msgspec")
+_APP = ("click", "polars", "rich", "altair", "vl_convert")
 
 
 def main() -> NoReturn:
