@@ -67,7 +67,7 @@ def one_pass(n: int, d: int) -> Iterator[Task]:
 
     def task() -> tuple[Any, ...]:
         seen = problem.evaluate((w.copy(), 0.1))
-        return seen.value, seen.grad_w, seen.level
+        return seen.value, seen.grad_w, seen.grad_b
 
     yield task
 

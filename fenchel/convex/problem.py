@@ -31,8 +31,8 @@ EPS = float(np.finfo(np.float64).eps)
 class Evaluation:
     """What one pass tells about a point.
 
-    value P(w, b); pull Φ*(sθ) and level Σsθ, the loss's gradient in w and b, θ = l'(y, z);
-    imbalance, what centring θ needs; exact: whether the pass was made in float64.
+    value P(w, b); grad_w = Φ*(sθ) and grad_b = Σsθ, the gradient of the loss, θ = l'(y, z);
+    centring_sums, what centring θ needs; exact: whether the pass was made in float64.
     """
 
     value: float

@@ -68,7 +68,10 @@ class _QuadraticKernel(CompiledLoop[Floats]):
         self.packed = np.concatenate([np.zeros(0), *parts])
         self.out = np.empty((self.n, K))
         self.part = max(part_rows(8.0 * max(d, 1)), 512)
-        self.tile = min(self.part, max(32, TILE // (8 * max(d, STEP * K, 1))))
+        # A power of two, as parts are: tiles are then cut at the same rows whichever range of parts
+        # they are in, and a product's bits may depend on its number of rows.
+        most = max(32, TILE // (8 * max(d, STEP * K, 1)))
+        self.tile = min(self.part, 1 << (most.bit_length() - 1))
 
     def slots(self, parts: int) -> Slots:
         return ()
