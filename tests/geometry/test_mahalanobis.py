@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fenchel.data import Block, as_blocks, threads
+from fenchel.data.statistic import RowLayout
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 from fenchel.testing import check_statistic
 
@@ -54,3 +55,12 @@ def test_same_bits_for_any_threads():
             found.append(as_blocks(X).reduce(stat))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+@pytest.mark.parametrize("d", [3, 50, 97, 400])
+@pytest.mark.parametrize("K", [2, 5, 9])
+def test_tiles_are_cut_at_the_same_rows_in_any_range(d, K):
+    """The bits of a product may depend on its number of rows, and a range begins at any part."""
+    stat, _ = scores(np.random.default_rng(0), K, d, d)
+    loop = stat.compiled(Block(0, np.zeros((5000, d))), RowLayout("C", np.dtype(np.float64), d))
+    assert loop.part % loop.tile == 0
