@@ -160,7 +160,7 @@ def test_ranking_gap_goes_through_every_pair(loss, graded, global_random_seed):
 
         def slope(w):
             seen = gap.pairs(X, y, w, loss, 1.0)
-            return seen.loss + alpha * w @ w / 2, seen.pull + alpha * w
+            return seen.loss + alpha * w @ w / 2, seen.grad_w + alpha * w
 
         w = minimize(slope, np.zeros(4), jac=True, options={"gtol": 1e-9}).x
         best = gap.ranking(X, y, alpha, w, loss)

@@ -80,7 +80,7 @@ def test_elastic_net_contains_its_ends():
         assert net.value(w, euclid) == end.value(w, euclid)
         assert net.conjugate(w, euclid) == end.conjugate(w, euclid)
         assert np.array_equal(net.prox(w, 0.5), end.prox(w, 0.5))
-        assert net.shrink(w) == end.shrink(w)
+        assert net.dual_scale(w) == end.dual_scale(w)
 
 
 @settings(max_examples=100)
@@ -93,7 +93,7 @@ def test_elastic_net_contains_its_ends():
     ),
 )
 def test_shrink_of_l1_is_exact(lam, v):
-    c = L1(lam).shrink(v)
+    c = L1(lam).dual_scale(v)
     assert L1(lam).conjugate(c * v, euclid) == 0.0
     assert L1(lam).conjugate(c * v.astype(float), euclid) == 0.0
     if c < 1.0:
@@ -103,9 +103,9 @@ def test_shrink_of_l1_is_exact(lam, v):
 def test_no_penalty_allows_only_the_zero_of_the_dual():
     free = L2(0.0)
     assert free.value(np.ones(3), euclid) == 0.0
-    assert free.conjugate(np.zeros(3), euclid) == 0.0 and free.shrink(np.zeros(3)) == 1.0
+    assert free.conjugate(np.zeros(3), euclid) == 0.0 and free.dual_scale(np.zeros(3)) == 1.0
     assert free.conjugate(np.full(3, 1e-200), euclid) == math.inf
-    assert free.shrink(np.full(3, 1e-200)) == 0.0
+    assert free.dual_scale(np.full(3, 1e-200)) == 0.0
     assert free.conjugate(np.full(3, math.nan), euclid) == math.inf
 
 
@@ -151,7 +151,7 @@ class _Broken(Penalty):
 
     def dual_scale(self, v):
         factor = {"shrinks too much": 0.99, "shrinks too little": 1.01}.get(self.fault, 1.0)
-        return min(1.0, factor * self.sound.shrink(v))
+        return min(1.0, factor * self.sound.dual_scale(v))
 
     def prox(self, w, step):
         if self.fault == "prox forgets the step":

@@ -60,7 +60,7 @@ def test_the_tree_is_that_of_a_binary_counter():
 def test_the_tree_holds_few_parts():
     merge = TreeSum()
     for i in range(1000):
-        merge.push(1)
+        merge.add(1)
         assert len(merge._stack) <= np.log2(i + 1) + 1
     assert merge.result() == 1000
     with pytest.raises(ValueError, match="without blocks"):

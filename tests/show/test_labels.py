@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from show.reading import walk
 
-from fenchel.show import coefficients, correlation_heatmap, regularisation_path
-from fenchel.show.fit import importance_bars as importance
+from fenchel.show import coefficients, correlation_heatmap, importance, regularisation_path
 from fenchel.show.labels import LONGEST, middle_cut
 
 LEVELS = [

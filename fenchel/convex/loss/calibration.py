@@ -87,7 +87,7 @@ def excess_risk_bound(loss: Margin, excess: Any) -> Any:
     Examples
     --------
     >>> from fenchel.convex.loss.calibration import excess_risk_bound
-    >>> from fenchel.convex.loss.margin import Hinge, SquaredHinge
+    >>> from fenchel.convex.loss.hinge import Hinge, SquaredHinge
     >>> float(excess_risk_bound(Hinge(), 0.25)), float(excess_risk_bound(SquaredHinge(), 0.25))
     (0.25, 0.5)
     """

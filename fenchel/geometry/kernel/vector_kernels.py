@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse, to_float64
 from fenchel.data.linear_algebra.pivoted_cholesky import is_semidefinite
-from fenchel.geometry.distance import absolute_distances, squared_distances
+from fenchel.geometry.distance import absolute_distances
 from fenchel.geometry.kernel.kernel_function import (
     KernelFunction,
     Product,
@@ -26,7 +26,7 @@ from fenchel.geometry.kernel.kernel_function import (
     Sum,
     check_positive,
 )
-from fenchel.geometry.radial.tiles import distance_tile, is_prepared, prepared_for_distances
+from fenchel.geometry.radial.tiles import distance_tile, prepared_for_distances
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -60,7 +60,7 @@ class Radial(KernelFunction):
 
     def tile(self, A: Array, B: Array) -> Floats:
         A, B = self.prepared(A, B)
-        return self.profile(distance_tile(A, B) if is_prepared(A) else squared_distances(A, B))
+        return self.profile(distance_tile(A, B))
 
     def diagonal(self, A: Array) -> Floats:
         return self.profile(np.zeros(A.shape[0]))
@@ -184,9 +184,7 @@ class Gaussian(Radial):
 
     def tile(self, A: Array, B: Array) -> Floats:
         A, B = self.prepared(A, B)
-        if is_prepared(A):
-            return distance_tile(A, B, self.gamma)
-        return self.profile(squared_distances(A, B))
+        return distance_tile(A, B, self.gamma)
 
 
 @final

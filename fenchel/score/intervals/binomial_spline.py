@@ -30,8 +30,8 @@ def spline_intervals(k: Any, n: Any, level: float) -> tuple[Floats, Floats]:
     Examples
     --------
     >>> import numpy as np
-    >>> from fenchel.score.intervals.binomial_spline import many_intervals
-    >>> low, high = many_intervals(np.arange(200_001), 200_000, level=0.95)
+    >>> from fenchel.score.intervals.binomial_spline import spline_intervals
+    >>> low, high = spline_intervals(np.arange(200_001), 200_000, level=0.95)
     >>> print(f"{low[100]:.8f} {high[100]:.8f}")
     0.00040684 0.00060810
     """

@@ -168,8 +168,8 @@ def test_a_killed_process_leaves_what_was_there(tmp_path):
     path.write_bytes(b"before")
     code = f"""
 import os, signal
-from fenchel.app.atomic_file import whole_file
-with whole_file({str(path)!r}) as file:
+from fenchel.app.atomic_file import atomic_file
+with atomic_file({str(path)!r}) as file:
     file.write(b"half")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
