@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
 
 Floats = NDArray[np.float64]
+# The tightest relative gap that passes of float64 are asked for in general.
+IN_FLOAT64 = 1e-9
 # Rounding may take this share of a value before it is made again in pairs of floats: a thousandth
-# of the tightest gap that the passes of float64 are asked for in general, 1e-9; or a thousandth of
-# the gap asked for, where that is more.
-SHARE = 1e-12
+# of that gap, or of the gap asked for, where that is more.
+SHARE = 1e-3 * IN_FLOAT64
 # Entries of a table that a pass of float64 reads in a third of a millisecond, and one in pairs in a
 # few: there they are always made.
 SMALL = 2**16

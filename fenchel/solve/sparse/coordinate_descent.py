@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.float_sums import GapEvidence, evidence_of
-from fenchel.convex.certification.proof import BLUR, SHARE, SMALL
+from fenchel.convex.certification.proof import BLUR, IN_FLOAT64, SHARE, SMALL
 from fenchel.convex.loss.base import Loss
 from fenchel.convex.penalty import L1L2
 from fenchel.convex.problem import EPS, Evaluation, Problem
@@ -229,9 +229,9 @@ def _proof(
     best, c = max(found, key=lambda each: each[0].dual.bound(penalty))
     proof = best.certificate(penalty)
     blur = best.value.error + best.dual.blur(penalty)
-    # Passes in pairs cost nothing on small tables; on others the loop asks for one where no pass
-    # of float64 has closed the gap in the end.
-    if problem.work <= SMALL and blur > BLUR * proof.gap and proof.relative_gap > SHARE:
+    # On small tables a pass in pairs takes a millisecond, and a path makes hundreds of proofs: only
+    # where no pass of float64 comes near. On others the loop asks for it in the end.
+    if problem.work <= SMALL and blur > BLUR * proof.gap and proof.relative_gap > IN_FLOAT64:
         given = c * theta if problem.outputs is None else None
         proof = problem.certify(point, dual=given, enough=SHARE)
     return proof, c
