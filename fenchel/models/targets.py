@@ -92,6 +92,12 @@ def _check_own_target(estimator: Any, X: Any) -> None:
         )
 
 
+def _in_range(values: Floats, dtype: np.dtype[Any]) -> bool:
+    """Whether no value becomes infinite, or loses digits to underflow, in a narrower type."""
+    kind, size = np.finfo(dtype), np.abs(values)
+    return bool(((size <= float(kind.max)) & ((size >= float(kind.tiny)) | (size == 0.0))).all())
+
+
 def set_coefficients(
     estimator: Any, w: Floats, b: Floats, flat: bool, dtype: np.dtype[Any], *, ravel: bool
 ) -> None:
@@ -99,9 +105,8 @@ def set_coefficients(
 
     ravel: whether a single column of targets gives a vector of coefficients too.
     """
-    with np.errstate(over="ignore"):
-        if not np.isfinite(w.astype(dtype)).all() or not np.isfinite(b.astype(dtype)).all():
-            dtype = np.dtype(np.float64)  # no infinity for want of range
+    if not (_in_range(w, dtype) and _in_range(b, dtype)):
+        dtype = np.dtype(np.float64)
     single = flat or (ravel and w.shape[1] == 1)
     estimator.coef_ = np.ascontiguousarray(w[:, 0] if single else w.T, dtype=dtype)
     if not estimator.fit_intercept:

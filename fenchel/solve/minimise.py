@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal
 
+import numpy as np
+
 from fenchel.convex.certificate import Certificate, warn_outside
 from fenchel.convex.certification.proof import SMALL
 from fenchel.convex.objective import Objective, P
@@ -44,6 +46,8 @@ class Solution(Generic[P]):
 
 # Worker threads of BLAS go on spinning after a product, in the way of the passes between them.
 @one_blas_thread()
+# A number beyond float64 on the way makes a point that is not taken or a certificate that says so.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Objective[P],
     solver: Solver | str = "auto",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -39,6 +40,8 @@ KNOWN = (
 )
 
 
+# A number beyond float64 makes a value or a bound that says so.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def certify(
     model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None
 ) -> Certificate:
