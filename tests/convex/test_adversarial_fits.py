@@ -325,3 +325,18 @@ def test_a_ridge_beyond_float64_is_an_infinite_value_of_hubers_regression():
         warnings.simplefilter("error")
         proof = fenchel.certify(model, X, y)
     assert proof.value == np.inf and not proof.closed(1.0)
+
+
+def test_a_strength_below_float64_is_refused_in_words():
+    X, y = np.array([[0.0], [1.0], [2.0], [1.5]]), [0, 1, 1, 0]
+    with pytest.raises(ValueError, match=r"C=1e-300 times the sum of the weights.*raise C"):
+        fenchel.LogisticRegression(C=1e-300).fit(X, y, sample_weight=[1e-100] * 4)
+
+
+def test_coefficients_too_small_for_float32_stay_in_float64():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 3)).astype(np.float32), 1e-80 * rng.standard_normal(12)
+    model = fenchel.Lasso(alpha=1e-84).fit(X, y)
+    left = y - X.astype(float) @ model.coef_ - model.intercept_
+    value = 0.5 * np.mean(left**2) + 1e-84 * np.abs(model.coef_).sum()
+    assert model.coef_.any() and model.certificate_.value == pytest.approx(value, rel=1e-9)

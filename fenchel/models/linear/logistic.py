@@ -271,7 +271,13 @@ def log_problem(
     design: MatrixDesign, n_classes: int, C: float, intercept: bool, ratio: float = 0.0
 ) -> Problem:
     """The house's problem: weights summing to one, λ = 1 / (C Σs)."""
-    lam = 0.0 if math.isinf(C) else 1.0 / (C * design.weight)
+    strength = C * design.weight
+    if strength == 0.0:
+        raise ValueError(
+            f"C={C:.3g} times the sum of the weights, {design.weight:.3g}, is below the range of "
+            "float64: raise C, or scale the weights"
+        )
+    lam = 1.0 / strength
     loss = Logistic() if n_classes == 2 else Multinomial(n_classes)
     return Problem(loss, elastic_net(lam, ratio), design, intercept)
 
