@@ -14,7 +14,10 @@ from fenchel.convex.penalty import L1L2
 Floats = NDArray[np.float64]
 ROUNDS = 12
 EASY = 3  # of those, before columns count as dependent
-WORK = 2e8  # multiplications of an exchange, and some for each entry of G
+# Multiplications of an exchange, and some for each entry of G. A change of the support of m entries
+# takes m²: a thousand for each entry are enough, and where columns all but depend on each other the
+# support may never settle.
+WORK, CHANGES = 2e8, 1e3
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ def _active_set(G: Floats, g: Floats, w: Floats, corners: L1L2Part, limit: float
         A, root = A[pivots - 1], root[pivots - 1]
         L[:rank, :rank] = root[:rank, None] * factor[:rank, :rank]
     order[: len(A)] = A
-    work = WORK + 200.0 * m * len(A)
+    work = min(WORK, CHANGES * m**3) + 200.0 * m * len(A)
     a, positive = corners.a, corners.positive
     rest, room, shut = A[rank:].copy(), np.empty((6, m)), np.empty(m, np.bool_)
     active_set_descent(G, g, w, L, order, rank, rest, a, b, positive, limit, work, room, shut)
