@@ -24,7 +24,7 @@ def warn_outside(message: str, kind: type[Warning] | None = None) -> None:
 
 
 def _is_inner(module: str) -> bool:
-    inner = ("fenchel", "sklearn", "contextlib", "concurrent", "threading")
+    inner = ("fenchel", "sklearn", "numpy", "contextlib", "concurrent", "threading")
     return module.partition(".")[0] in inner
 
 

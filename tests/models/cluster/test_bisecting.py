@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -116,7 +115,9 @@ def test_no_bound_of_any_level_is_above_the_optimum(n, d, k, seed, offset, weigh
     assert certify(model, X, sample_weight=weight).bound <= best
 
 
+@pytest.mark.torch
 def test_homes_agree(iris, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
     model = BisectingKMeans(5, tol=0.0).fit(iris)
     path = tmp_path / "iris.csv"
     frame = pd.DataFrame(iris, columns=list("abcd"))

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -82,7 +81,9 @@ def test_no_bound_is_above_the_optimum(n, d, k, seed, offset, weighted, ties):
     assert certify(model, X, sample_weight=weight).bound <= best
 
 
+@pytest.mark.torch
 def test_homes_agree(iris, tmp_path):
+    torch = pytest.importorskip("torch")
     C = iris[[3, 70, 130]]
     model = KMeans(3, init=C, tol=0.0).fit(iris)
     path = tmp_path / "iris.csv"
@@ -104,8 +105,10 @@ def test_homes_agree(iris, tmp_path):
     assert isinstance(homes[4], torch.Tensor) and torch.is_tensor(model.predict(homes[4]))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("init", ["k-means++", "k-means||", "random"])
 def test_every_start_from_every_home(iris, init, tmp_path):
+    torch = pytest.importorskip("torch")
     path = tmp_path / "iris.csv"
     pd.DataFrame(iris, columns=list("abcd")).to_csv(path, index=False)
     for home in (iris, sp.csr_array(iris), scan(path), torch.from_numpy(iris.copy())):

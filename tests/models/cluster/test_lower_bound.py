@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.cluster import line_optimum, optimum
@@ -155,7 +154,9 @@ def test_same_bits_for_any_threads():
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.torch
 def test_homes_agree(tmp_path):
+    torch = pytest.importorskip("torch")
     X = load_iris().data
     path = tmp_path / "iris.csv"
     frame = pd.DataFrame(X, columns=list("abcd"))

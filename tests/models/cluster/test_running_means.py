@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles.cluster import assign
 from sklearn.cluster import MiniBatchKMeans
@@ -86,7 +85,9 @@ def test_single_precision_keeps_its_means_in_double():
     assert_allclose(model.running_means_, C, rtol=1e-6)
 
 
+@pytest.mark.torch
 def test_every_home_and_any_threads_give_the_same(tmp_path):
+    torch = pytest.importorskip("torch")
     X = load_iris().data
     path = tmp_path / "iris.csv"
     frame = pd.DataFrame(X, columns=list("abcd"))

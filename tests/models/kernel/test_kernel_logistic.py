@@ -194,6 +194,7 @@ def test_labels_and_probabilities():
 # ------------------------------------------------------------------------------------- the homes
 
 
+@pytest.mark.torch
 def test_homes(tmp_path):
     X, y, _ = classes()
     frame = pd.DataFrame(X, columns=list("abc"))

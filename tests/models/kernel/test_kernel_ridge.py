@@ -207,6 +207,7 @@ def test_the_factor_has_the_same_bits_on_any_threads(dtype):
     assert not tiled_cholesky(A)
 
 
+@pytest.mark.torch
 def test_homes(tmp_path):
     X, y, _ = noisy()
     names = list("abcd")

@@ -134,6 +134,7 @@ def test_every_home_of_data_and_precision(tmp_path):
     )
 
 
+@pytest.mark.torch
 def test_tensors_and_dask():
     X, y, s = noisy()
     numbers = np.arange(0, 600, 12)

@@ -80,6 +80,7 @@ def test_every_home_of_data_and_precision(tmp_path):
     assert np.allclose(scanned.transform(table), phi, atol=1e-12)
 
 
+@pytest.mark.torch
 def test_tensors_and_dask():
     X = rows()
     phi = Nystroem(gamma=0.3, n_components=40, random_state=0).fit_transform(X)

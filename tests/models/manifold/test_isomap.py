@@ -275,6 +275,7 @@ def test_memory_that_is_not_there(monkeypatch):
         Isomap().fit(roll())
 
 
+@pytest.mark.torch
 def test_homes_threads_and_model_files(tmp_path):
     X, new = np.round(roll(150), 2), roll(9, seed=1)
     kept = X.copy()

@@ -148,6 +148,7 @@ def test_entries_that_are_no_distances_are_named():
         model.fit(D).transform(fault(0, 1, -1.0)[:2])
 
 
+@pytest.mark.torch
 def test_same_map_in_every_home(tmp_path):
     X = np.round(rows(), 3)
     plain = ClassicalMDS().fit(X)

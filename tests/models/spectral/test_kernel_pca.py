@@ -251,6 +251,7 @@ def test_pre_images_that_cannot_be_given():
         KernelPCA(2, fit_inverse_transform=True).fit(X).inverse_transform(X)
 
 
+@pytest.mark.torch
 def test_same_map_in_every_home(tmp_path):
     X = np.round(rows(), 3)
     asked = {"kernel": "rbf", "gamma": 0.3, "fit_inverse_transform": True}

@@ -129,6 +129,7 @@ def test_weights_are_repeated_rows(ours, theirs):
     assert np.array_equal(scores(one, X), scores(ours(gamma=0.5, **TIGHT).fit(X, y), X))
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", [SVR, OneClassSVM])
 def test_kernels_and_homes_agree(kind, tmp_path):
     torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
