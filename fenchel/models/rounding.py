@@ -23,6 +23,12 @@ from fenchel.solve.minimise import Solution
 Floats = NDArray[np.float64]
 
 
+def is_in_range(values: Any, dtype: Any) -> bool:
+    """Whether no value becomes infinite, or loses digits to underflow, in a narrower type."""
+    kind, size = np.finfo(dtype), np.abs(values)
+    return bool(((size <= float(kind.max)) & ((size >= float(kind.tiny)) | (size == 0.0))).all())
+
+
 def round_solution(
     problem: Objective[Point],
     solution: Solution[Point],
@@ -55,6 +61,8 @@ def round_point(
     """
     if dtype == np.float64:
         return point, proof, closed
+    if not all(is_in_range(part, dtype) for part in point):
+        return point, proof, closed
     with np.errstate(over="ignore", under="ignore"):
         w, b = (np.asarray(part, dtype=dtype).astype(np.float64) for part in point)
         if scaling is not None:  # the intercept is rounded, and not what scaling makes of it
@@ -85,11 +93,9 @@ def squares_in_precision(
     dtype = blocks.dtype
     if dtype == np.float64:
         return proof
-    with np.errstate(over="ignore", under="ignore"):
-        w, b = (part.astype(dtype).astype(np.float64) for part in (w, b))
-    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+    if not (is_in_range(w, dtype) and is_in_range(b, dtype)):
         return proof  # the coefficients stay in float64
-
+    w, b = (part.astype(dtype).astype(np.float64) for part in (w, b))
     flat = blocks.of_first(lambda block: block.y is not None and block.y.ndim == 1)
     alphas, values = np.broadcast_to(np.ravel(alpha), (w.shape[1],)), []
     for k, one in enumerate(alphas.tolist()):

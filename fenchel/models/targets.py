@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from fenchel.data.blocks import Blocks
 from fenchel.models.estimator import as_numpy, is_remote, linear_scores, validated_blocks
+from fenchel.models.rounding import is_in_range
 
 Floats = NDArray[np.float64]
 
@@ -92,12 +93,6 @@ def _check_own_target(estimator: Any, X: Any) -> None:
         )
 
 
-def _in_range(values: Floats, dtype: np.dtype[Any]) -> bool:
-    """Whether no value becomes infinite, or loses digits to underflow, in a narrower type."""
-    kind, size = np.finfo(dtype), np.abs(values)
-    return bool(((size <= float(kind.max)) & ((size >= float(kind.tiny)) | (size == 0.0))).all())
-
-
 def set_coefficients(
     estimator: Any, w: Floats, b: Floats, flat: bool, dtype: np.dtype[Any], *, ravel: bool
 ) -> None:
@@ -105,7 +100,7 @@ def set_coefficients(
 
     ravel: whether a single column of targets gives a vector of coefficients too.
     """
-    if not (_in_range(w, dtype) and _in_range(b, dtype)):
+    if not (is_in_range(w, dtype) and is_in_range(b, dtype)):
         dtype = np.dtype(np.float64)
     single = flat or (ravel and w.shape[1] == 1)
     estimator.coef_ = np.ascontiguousarray(w[:, 0] if single else w.T, dtype=dtype)

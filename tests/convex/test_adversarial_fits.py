@@ -340,3 +340,11 @@ def test_coefficients_too_small_for_float32_stay_in_float64():
     left = y - X.astype(float) @ model.coef_ - model.intercept_
     value = 0.5 * np.mean(left**2) + 1e-84 * np.abs(model.coef_).sum()
     assert model.coef_.any() and model.certificate_.value == pytest.approx(value, rel=1e-9)
+
+
+def test_least_squares_too_small_for_float32_states_the_value_of_its_coefficients():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 3)).astype(np.float32), 1e-57 * rng.standard_normal(12)
+    model = fenchel.LinearRegression().fit(X, y)
+    left = y - X.astype(float) @ model.coef_ - model.intercept_
+    assert model.certificate_.value == pytest.approx(left @ left, rel=1e-9)
