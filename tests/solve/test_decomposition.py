@@ -155,6 +155,18 @@ def test_a_start_outside_the_box_is_brought_inside():
     assert abs(beta.sum()) <= 1e-10 * np.abs(beta).sum()
 
 
+def test_what_rounding_left_of_the_sum_moves_no_coefficient_from_its_bound():
+    """A rounding off its bound, a row that misses the margin counts as a violation."""
+    box = DualBox.of(gaussian_problem(Hinge()))
+    upper, lower = np.flatnonzero(box.high > 0.0), np.flatnonzero(box.low < 0.0)
+    beta = np.zeros(60)
+    beta[upper[:5]] = box.high[upper[:5]]  # the heavier side has no other coefficient
+    beta[lower[:4]] = box.low[lower[:4]]
+    beta[lower[4:6]] = 0.5 * box.low[lower[4]] * (1.0 - 4e-16)
+    assert beta.sum() > 0.0
+    assert np.array_equal(box.feasible(beta), beta)
+
+
 def test_a_store_gives_each_row_its_own_place():
     """Hands that come round within one call have given a place twice."""
     rng = np.random.default_rng(0)

@@ -25,6 +25,7 @@ from fenchel.data.design.kernel import KernelExpansion
 
 Floats = NDArray[np.float64]
 SLACK = 1e-12  # of the largest score: sums of 10⁴ terms in another order differ by no more
+BALANCE = 1e-14  # of Σ|β|: what 10⁴ steps leave of Σβ = 0, their roundings being independent
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,19 @@ class DualBox:
     def feasible(self, beta: Floats) -> Floats:
         """A point of the box near β, with Σβ = 0 where b is free: the heavier side is scaled down,
         and 0 lies in every interval. Coefficients at a bound stay there, if the others can give
-        enough: off by a rounding their rows would break the optimality conditions.
+        enough: off by a rounding their rows would break the optimality conditions. What rounding
+        alone left of Σβ stays too, for the same reason: the certificate pays for it.
         (`OneClass.project` has seen to another sum.)"""
         beta = np.clip(beta, self.low, self.high)
         if not self.free or self.first is not None:
             return beta
         excess = float(beta.sum())
+        if abs(excess) <= BALANCE * float(np.abs(beta).sum()):
+            return beta
         heavy = beta > 0.0 if excess > 0.0 else beta < 0.0
         inside = heavy & (beta < self.high) & (beta > self.low)
         some = inside if abs(float(beta[inside].sum())) > abs(excess) else heavy
-        if excess == 0.0 or not some.any():
+        if not some.any():
             return beta
         return np.where(some, beta * (1.0 - excess / float(beta[some].sum())), beta)
 
