@@ -75,7 +75,6 @@ ASSERTED = {
     "solve/piecewise/multiclass_hinge.py": 5,
     "solve/piecewise/simplex_ascent.py": 1,
     "solve/piecewise/subproblem.py": 6,
-    "solve/smooth/huber_continuation.py": 1,
     "solve/smooth/multinomial_newton.py": 1,
     "solve/smooth/newton.py": 2,
     "solve/smooth/newton_cg.py": 2,

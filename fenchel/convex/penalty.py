@@ -235,3 +235,12 @@ def _strength(lam: float) -> float:
     if not 0.0 <= lam < math.inf:
         raise ValueError(f"lam must be nonnegative and finite, got {lam!r}")
     return float(lam)
+
+
+def elastic_net(lam: float, ratio: float, positive: bool = False) -> Penalty:
+    """λ(ρ|w|₁ + (1 - ρ)|w|²/2), with w ≥ 0 where positive, as the plainest penalty that says it."""
+    if lam == 0.0:
+        return NonNegative() if positive else L2(0.0)
+    if ratio == 1.0:
+        return L1(lam, positive=positive)
+    return ElasticNet(lam, ratio, positive=positive) if positive or ratio > 0.0 else L2(lam)

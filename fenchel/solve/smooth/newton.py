@@ -65,7 +65,10 @@ class Newton(Solver):
                 known, known.factor(ridge), ridge, own=start.memory.own, fresh=False
             )
             return self._arrive(problem, memory, _path_predictor(start, ridge))
-        point = warm_start(problem, self) if start is None else start
+        if start is None:
+            bends = math.isinf(problem.loss.threshold)  # the loss has curvature at the origin
+            start = problem.origin() if bends else warm_start(problem, self)
+        point = start
         small = self._sample(problem)
         if small is None:
             known = _curve(problem, point, column_centre(problem))

@@ -79,8 +79,10 @@ class NewtonCG(Solver):
     needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, PlainTargets, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        known: Point | None = start.point if isinstance(start, State) else start
-        point = warm_start(problem, self) if known is None else known
+        point: Point | None = start.point if isinstance(start, State) else start
+        if point is None:
+            bends = math.isinf(problem.loss.threshold)  # the loss has curvature at the origin
+            point = problem.origin() if bends else warm_start(problem, self)
         exact = is_double(problem)
         seen = problem.evaluate(point, exact=exact)
         first = float(np.linalg.norm(gradient(problem, point, seen)))
