@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
+import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator
 
 import fenchel
+from fenchel.models.estimator import Estimator
 
 PAGES = ["data", "convex", "geometry", "solve", "models", "score", "show"]
 
@@ -56,3 +62,21 @@ def test_import_takes_less_than_a_tenth_of_a_second():
         times.append(float(found.stdout))
         time.sleep(0.01)
     assert min(times) < 0.1, times
+
+
+def test_every_estimator_shows_its_certificate_in_a_notebook():
+    models = [getattr(fenchel.models, name) for name in fenchel.models.__all__]
+    classes = {one for one in models if isinstance(one, type) and issubclass(one, BaseEstimator)}
+    assert classes and all(issubclass(one, Estimator) for one in classes)
+
+
+def test_a_page_in_a_notebook():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    for model in (fenchel.Ridge(), fenchel.KMeans(2, random_state=0), fenchel.PCA()):
+        assert "<caption" not in model._repr_html_()
+        model.fit(X, X[:, 0] + X[:, 1])
+        shown, proof = model._repr_html_(), model.certificate_
+        assert "sk-top-container" in shown and shown.endswith(proof._repr_html_())
+        assert html.escape(proof.caption()) in shown
+        with config_context(display="text"):
+            assert not isinstance(getattr(model, "_repr_html_", ""), Callable)
