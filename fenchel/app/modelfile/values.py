@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +29,7 @@ from fenchel.app.modelfile.validators import (
     tuple_of,
     whole,
 )
+from fenchel.convex.catalogue import losses, penalties
 
 # Numbered in files: a new kind goes to the end.
 KINDS = ("duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate")
@@ -122,10 +123,7 @@ class StoredValue:
     added: Mapping[str, Any] = field(default_factory=dict)
 
 
-_DISTANCE, _MARGIN = "fenchel.convex.loss.distance", "fenchel.convex.loss.margin"
-_HINGE = "fenchel.convex.loss.hinge"
-MARGIN_HOMES = (_MARGIN, _HINGE)
-_PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.averaging"
+_STATE = "fenchel.solve.online.averaging"
 _KERNEL, _METRIC = "fenchel.geometry.kernel.vector_kernels", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
 _AFFINITY = "fenchel.models.manifold.affinity."
@@ -155,6 +153,18 @@ _planes: dict[str, Check] = {
     "c": any_array("f"),
 }
 
+# Checks of a parameter by its annotation.
+_PARAMETER = {"float": number, "int": count, "bool": flag}
+
+
+def _values(classes: Mapping[str, type]) -> dict[str, StoredValue]:
+    """Frozen dataclasses by their fields."""
+    return {
+        name: StoredValue(cls.__module__, {f.name: _PARAMETER[str(f.type)] for f in fields(cls)})
+        for name, cls in classes.items()
+    }
+
+
 # Fitted arrays that are not numpy's come back as numpy's: a file needs no other library.
 _dense = {"dense": any_array("iufb")}
 
@@ -162,24 +172,7 @@ VALUES: dict[str, StoredValue] = {
     "csr_matrix": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "csr_array": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "Tensor": StoredValue("torch", _dense, _take_tensor, _make_dense),
-    "Square": StoredValue(_DISTANCE, {}),
-    "Absolute": StoredValue(_DISTANCE, {}),
-    "Huber": StoredValue(_DISTANCE, {"eps": number}),
-    "Pinball": StoredValue(_DISTANCE, {"quantile": number}),
-    "EpsilonInsensitive": StoredValue(_DISTANCE, {"eps": number}),
-    "SquaredEpsilonInsensitive": StoredValue(_DISTANCE, {"eps": number}),
-    "SquareMargin": StoredValue(_HINGE, {}),
-    "Logistic": StoredValue(_MARGIN, {}),
-    "Hinge": StoredValue(_HINGE, {}),
-    "SquaredHinge": StoredValue(_HINGE, {}),
-    "Exponential": StoredValue(_MARGIN, {}),
-    "ModifiedHuber": StoredValue(_HINGE, {}),
-    "Multinomial": StoredValue("fenchel.convex.loss.multiclass", {"n_classes": count}),
-    "MulticlassHinge": StoredValue("fenchel.convex.loss.multiclass", {"n_classes": count}),
-    "L2": StoredValue(_PENALTY, {"lam": number}),
-    "L1": StoredValue(_PENALTY, {"lam": number, "positive": flag}),
-    "ElasticNet": StoredValue(_PENALTY, {"lam": number, "l1_ratio": number, "positive": flag}),
-    "NonNegative": StoredValue(_PENALTY, {}),
+    **_values({**losses(), **penalties()}),
     "Linear": StoredValue(_KERNEL, {}),
     "Polynomial": StoredValue(_KERNEL, {"degree": count, "gamma": number, "coef0": number}),
     "Gaussian": StoredValue(_KERNEL, {"gamma": number}),

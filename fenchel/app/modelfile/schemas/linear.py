@@ -22,7 +22,10 @@ from fenchel.app.modelfile.validators import (
     text,
     tuple_of,
 )
-from fenchel.app.modelfile.values import MARGIN_HOMES, VALUES
+from fenchel.app.modelfile.values import VALUES
+from fenchel.convex.catalogue import losses
+from fenchel.convex.loss.margin import Margin
+from fenchel.convex.loss.multiclass import Joint
 
 
 def _target_planes(value: Any, sizes: NamedLengths) -> bool:
@@ -33,10 +36,9 @@ def _target_planes(value: Any, sizes: NamedLengths) -> bool:
 
 
 def _loss(value: Any, sizes: NamedLengths) -> bool:
-    name = type(value).__name__
-    if name in ("Multinomial", "MulticlassHinge"):
+    if type(value).__name__ in losses(Joint):
         return bool(value.n_classes == sizes.get("K"))
-    return name in VALUES and VALUES[name].home in MARGIN_HOMES
+    return type(value).__name__ in losses(Margin)
 
 
 def by_class(item: Check) -> Check:
