@@ -103,8 +103,8 @@ def scorer(name: str, **parameters: Any) -> Any:
     name : str
         "auc", "partial_auc", "local_auc", "average_precision", "gini", "ks_statistic",
         "neyman_pearson", "accuracy", "balanced_accuracy", "matthews_correlation", "f1",
-        "precision", "recall", "specificity", "neg_brier_score", "neg_log_loss"; or any other name that
-        scikit-learn knows.
+        "precision", "recall", "specificity", "neg_brier_score", "neg_log_loss"; or any other
+        name that scikit-learn knows.
     **parameters
         Those of the metric, such as max_fpr=0.1 for "partial_auc", rate=0.1 for "local_auc",
         alpha=0.05 and delta=0.05 for "neyman_pearson", average="macro" for "f1".

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -29,7 +30,6 @@ from fenchel.app.modelfile.validators import (
     tuple_of,
     whole,
 )
-from fenchel.convex.catalogue import losses, penalties
 
 # Numbered in files: a new kind goes to the end.
 KINDS = ("duality", "sdp", "spectral", "eigen", "stationary", "exact", "estimate")
@@ -153,26 +153,14 @@ _planes: dict[str, Check] = {
     "c": any_array("f"),
 }
 
-# Checks of a parameter by its annotation.
-_PARAMETER = {"float": number, "int": count, "bool": flag}
-
-
-def _values(classes: Mapping[str, type]) -> dict[str, StoredValue]:
-    """Frozen dataclasses by their fields."""
-    return {
-        name: StoredValue(cls.__module__, {f.name: _PARAMETER[str(f.type)] for f in fields(cls)})
-        for name, cls in classes.items()
-    }
-
-
 # Fitted arrays that are not numpy's come back as numpy's: a file needs no other library.
 _dense = {"dense": any_array("iufb")}
 
-VALUES: dict[str, StoredValue] = {
+# All but losses and penalties.
+_VALUES: dict[str, StoredValue] = {
     "csr_matrix": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "csr_array": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "Tensor": StoredValue("torch", _dense, _take_tensor, _make_dense),
-    **_values({**losses(), **penalties()}),
     "Linear": StoredValue(_KERNEL, {}),
     "Polynomial": StoredValue(_KERNEL, {"degree": count, "gamma": number, "coef0": number}),
     "Gaussian": StoredValue(_KERNEL, {"gamma": number}),
@@ -378,8 +366,34 @@ VALUES: dict[str, StoredValue] = {
 }
 
 
+# Checks of a parameter of a loss or a penalty by its annotation.
+_PARAMETER = {"float": number, "int": count, "bool": flag}
+
+
+@cache
+def _losses_and_penalties() -> dict[str, StoredValue]:
+    """Every loss and penalty of `convex` with its parameters, read off the dataclasses."""
+    from fenchel.convex.catalogue import losses, penalties  # scipy: not to inspect a file
+
+    return {
+        name: StoredValue(cls.__module__, {f.name: _PARAMETER[str(f.type)] for f in fields(cls)})
+        for name, cls in {**losses(), **penalties()}.items()
+    }
+
+
+def stored(name: str) -> StoredValue | None:
+    """How values of a class are stored; None for a class that no file may hold."""
+    return _VALUES.get(name) or _losses_and_penalties().get(name)
+
+
+def stored_names() -> list[str]:
+    """The classes that a file may hold."""
+    return [*_VALUES, *_losses_and_penalties()]
+
+
 def class_of(name: str) -> Any:
     """The class that a name of the list stands for."""
     if name == "Tensor":  # one that is met was made by torch, one that is read needs no torch
         return sys.modules["torch"].Tensor if "torch" in sys.modules else None
-    return getattr(import_module(VALUES[name].home), name)
+    entry = stored(name)
+    return None if entry is None else getattr(import_module(entry.home), name)

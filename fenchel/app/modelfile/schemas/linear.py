@@ -22,10 +22,6 @@ from fenchel.app.modelfile.validators import (
     text,
     tuple_of,
 )
-from fenchel.app.modelfile.values import VALUES
-from fenchel.convex.catalogue import losses
-from fenchel.convex.loss.margin import Margin
-from fenchel.convex.loss.multiclass import Joint
 
 
 def _target_planes(value: Any, sizes: NamedLengths) -> bool:
@@ -36,9 +32,19 @@ def _target_planes(value: Any, sizes: NamedLengths) -> bool:
 
 
 def _loss(value: Any, sizes: NamedLengths) -> bool:
+    from fenchel.convex.catalogue import losses
+    from fenchel.convex.loss.margin import Margin
+    from fenchel.convex.loss.multiclass import Joint
+
     if type(value).__name__ in losses(Joint):
         return bool(value.n_classes == sizes.get("K"))
     return type(value).__name__ in losses(Margin)
+
+
+def _any_loss(value: Any, sizes: NamedLengths) -> bool:
+    from fenchel.convex.catalogue import losses
+
+    return type(value).__name__ in losses()
 
 
 def by_class(item: Check) -> Check:
@@ -179,7 +185,7 @@ ESTIMATORS: dict[str, Kind] = {
             **_line,
             **EXPANSION,
             "dual_coef_": finite("n"),
-            "loss_": Check("a loss", lambda value, sizes: type(value).__name__ in VALUES),
+            "loss_": Check("a loss", _any_loss),
             "loss_gap_": number,
             **ONE_A_CLASS,
             **STEPS,
