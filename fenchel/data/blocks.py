@@ -181,7 +181,7 @@ class Blocks(ABC):
         return tree_sum(against(part) for part in (self if other is None else other))
 
     def column(self, j: int) -> str:
-        """The j-th column as error messages call it."""
+        """The name of the j-th column in error messages."""
         return column_label(self.names, j)
 
     def gather(self) -> Block:

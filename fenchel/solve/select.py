@@ -1,4 +1,4 @@
-"""Which solver for which problem, in plain if-statements; what would work where one refuses."""
+"""Selection of a solver by loss, penalty and shape, and the solver to name where one refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""A loss: a function l(y, z), convex in the score z, together with its conjugate."""
+"""The losses' base classes: a function l(y, z), convex in the score z, and its conjugate.
+
+    l*(y, θ) = sup over z of θz - l(y, z)
+
+Reference: Rockafellar, Convex Analysis (1970), section 12.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""A first dual point by coordinate ascent, for sparse tables too wide to factor anything."""
+"""Dual coordinate ascent with shrinking: a first dual point for sparse tables too wide to factor.
+
+    maximise over θ:  -Σ sᵢ l*(yᵢ, θᵢ)/S - |Φ*(sθ)|²/(2λS²)
+
+Cost: an epoch is one read of the entries.
+
+Reference: Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
+large-scale linear SVM, ICML (2008).
+"""
 
 from __future__ import annotations
 

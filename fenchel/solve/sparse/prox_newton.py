@@ -1,4 +1,8 @@
-"""The problem on the columns at hand: Newton models of the loss, each solved with its corners."""
+"""Proximal Newton method on the working set: quadratic models of the loss, plus the L1 penalty.
+
+Reference: Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
+SIAM J. Optim. 24 (2014).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from fenchel.solve.sparse.working_set import WorkingSet
 Floats = NDArray[np.float64]
 Outcome = Literal["reached", "working", "stalled"]
 EPS = float(np.finfo(np.float64).eps)
-NEWTON = 30  # models of the loss before another look at all columns
+NEWTON = 30  # models of the loss before the next pass over all columns
 
 
 def slope_limit(corners: L1L2Part, value: float, w: Floats, entries: int, rel: float) -> float:
