@@ -195,7 +195,7 @@ def _by_code(weights: dict[str, Any], task: Task) -> dict[int, Any]:
     for name in weights:
         if name not in task.classes:
             listed = ", ".join(f"'{label}'" for label in task.classes[:5])
-            raise BadUsage(f"class_weight names '{name}', which is no class: there are {listed}")
+            raise BadUsage(f"class_weight names '{name}', which is not a class: there are {listed}")
     return {task.classes.index(name): weight for name, weight in weights.items()}
 
 

@@ -376,7 +376,7 @@ def _asked(asked: str, labels: Sequence[str], target: str) -> str:
     if len(found := by_value or by_letters) == 1:
         return found[0]
     listed = " and ".join(f"'{label}'" for label in labels)
-    raise BadUsage(f"--positive '{asked}' is no class of '{target}': it has {listed}")
+    raise BadUsage(f"--positive '{asked}' is not a class of '{target}': it has {listed}")
 
 
 def _says_positive(label: str, labels: Sequence[str]) -> bool:
