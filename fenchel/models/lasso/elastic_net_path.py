@@ -14,6 +14,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
+from fenchel.convex.certification.float_sums import paid
 from fenchel.convex.loss.distance import Square
 from fenchel.convex.penalty import L1, L1L2, L2, ElasticNet, NonNegative, Penalty, is_unpenalised
 from fenchel.convex.problem import Problem
@@ -195,7 +196,8 @@ class ElasticNetPath:
         point, steps = (found.w[:, 0], float(found.b[0])), int(found.steps[0])
         last, closed = history[-1], found.converged
         if alpha * (1.0 - self.ratio) == 0.0 and not is_unpenalised(problem.penalty):
-            last = replace(last, value=problem.evaluate(point, exact=True).value)
+            known = problem.known_value(point)
+            last = replace(last, value=known.value, bound=paid(known, last.bound))
             closed = last.closed(self.tol)
         point, last, closed = round_point(problem, point, last, closed, dtype, self.tol)
         return self._units(Fit(*point, last, (*history[:-1], last), closed, steps))

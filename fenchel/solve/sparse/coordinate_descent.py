@@ -242,7 +242,7 @@ def _better(before: State, after: State) -> State:
     old, new = before.memory.proof, after.memory.proof
     if not old.bound > new.bound:
         return after
-    proof = replace(new, bound=old.bound)
+    proof = new.with_bound_of(old)
     memory = replace(after.memory, proof=proof)
     return replace(after, memory=memory, dual=before.dual, decrement=proof.gap)
 
