@@ -32,7 +32,6 @@ from fenchel.solve.solver import State
 Floats = NDArray[np.float64]
 FAINT = 1e-12
 LOOSEST = 1e-4  # relative gap of fits inside folds: at 1e-2 the scores of neighbours mix up
-TINY = 2**12  # entries of a table up to which those get all digits: 500 fits then take 0.2 s more
 LEAST = 1e-15  # the grid's α where no column says anything of the target
 
 
