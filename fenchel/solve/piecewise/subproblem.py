@@ -130,11 +130,14 @@ def rows_of(problem: Problem) -> RowData:
     # met exactly, or to the corner of a penalty, needs more digits.
     plain = design.blocks.local and not design.blocks.sparse and is_large(problem)
     plain = plain or (design.blocks.dtype != np.float64 and not _is_exacting(problem))
+    middle = np.full(len(y), float(problem.middle))
+    spread = float(s @ problem.loss.value(y, middle))
+    # Curvatures of 1/(nμ), μ at most the spread and at least a billionth of it, times squares of
+    # the rows: float32 holds 1e±38.
+    plain = plain and all(1e-8 < at < 1e8 or at == 0.0 for at in (spread, size))
     table = exact_table(problem)
     if plain:
         table = MatrixDesign(to_float32(design.blocks)) if design.blocks.local else design
-    middle = np.full(len(y), float(problem.middle))
-    spread = float(s @ problem.loss.value(y, middle))
     far = FrozenRows.none(design.dimension)
     return RowData(y, s, column_centre(problem), lengths, size, spread, table, far)
 
