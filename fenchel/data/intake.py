@@ -30,7 +30,9 @@ __all__ = [
 ]
 
 
-def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = False) -> Blocks:
+def as_blocks(
+    X: Any, y: Any = None, weight: Any = None, *, strings: bool = False, finite: bool = True
+) -> Blocks:
     """The table as validated row blocks.
 
     Parameters
@@ -43,6 +45,9 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = Fals
     strings : bool, default False
         Whether each row is a string, as kernels of strings take them: X is then a list, an array, a
         column or a dataframe of one column, all str or all bytes, none missing.
+    finite : bool, default True
+        Whether to look for NaN and infinity, which takes a pass; False: the caller calls
+        `check_finite` where a sum of its own is not finite.
 
     Raises
     ------
@@ -74,7 +79,7 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = Fals
     target = None if y is None else as_dtype_of(vector(y, "y", n, columns=True), rows)
     weights = None if weight is None else as_dtype_of(check_weight(weight, n), rows)
     blocks = ArrayBlocks(Block(0, rows, target, weights), names)
-    if not strings:
+    if finite and not strings:
         check_finite(blocks)
     return blocks
 
