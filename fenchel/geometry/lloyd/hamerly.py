@@ -11,14 +11,7 @@ of them with all centres finds the nearest one and new bounds, as `fenchel.geome
 what the product leaves open is decided by the distances themselves. So labels are always those of a
 search among all float64 distances, ties to the lower number.
 
-Of two centres the nearer one is told by the side of the plane between them, for less than bounds
-cost. With y = x - μ, c̃ = c - μ and N = ‖y‖² + ‖c̃₀‖² + ‖c̃₁‖², U = 2⁻⁵³, the error of
-
-    s = y·(c̃₁ - c̃₀) - (‖c̃₁‖² - ‖c̃₀‖²)/2 = (d²(x, c₀) - d²(x, c₁))/2
-
-is at most (d + 16) U (‖y‖² + 2.5 (‖c̃₀‖² + ‖c̃₁‖²)), and that of the distances, by a factor
-1 ± (d/16 + 18) U each, at most (d/16 + 18) U · 2N: together less than (4 d + 100) U N. Rows nearer
-to the plane than that are decided by the distances.
+Of two centres the nearer one is told by the side of the plane between them: `bisector.plane`.
 
 Cost of a step: O(n + k² d) and O(k d) for each row that is searched.
 
@@ -41,11 +34,12 @@ from fenchel.geometry.distance import (
     squared_distances,
     unit_roundoff,
 )
+from fenchel.geometry.lloyd.bisector.compiled import doubtful, lengths, nearer_of_two
+from fenchel.geometry.lloyd.bisector.plane import Plane
 from fenchel.geometry.lloyd.compiled import (
     Centres,
     Moves,
     move_rows,
-    nearer_of_two,
     own_squares,
     search,
     shifted_squares,
@@ -118,6 +112,7 @@ class BoundedRows:
         self._centres: NDArray[Any] | None = None
         self._sums: CentreSums | None = None
         self._exact_sums = False
+        self._plane: Plane | None = None
         self._resting = 0  # steps until distances to the own centre are tried again
         self._in_ranges(lambda lo, hi: shifted_squares(self.X, self.middle, lo, hi, self.squares))
         self._total = float(
@@ -147,6 +142,7 @@ class BoundedRows:
         if not follows:
             self.labels[:] = -1
             self._sums = None
+            self._plane = None
         self._centres = C
         if len(C) == 2:
             return self._split(C)
@@ -184,25 +180,34 @@ class BoundedRows:
         return Reassignment(sum(result[0] for result in results), searched)
 
     def _split(self, C: NDArray[Any]) -> Reassignment:
-        """`assign` for two centres."""
-        d = C.shape[1]
-        moved = C.astype(np.float64) - self.middle.astype(np.float64)
-        direction, own = moved[1] - moved[0], np.einsum("ij,ij->i", moved, moved)
-        threshold = 0.5 * float(own[1] - own[0])
-        slack = (4.0 * d + 100.0) * 2.0**-53
-        # Of products that underflow no digit may be right.
-        apart = slack * float(own.sum()) + (4.0 * d + 16.0) * float(np.finfo(np.float64).tiny)
-        of_scaled = slack / self.scale**2
+        """`assign` for two centres. The bounds of rows hold κ and ‖y‖."""
+        before = self._plane
+        self._plane = plane = Plane.between(C, self.middle, self.scale, before)
+        kept, length = self._upper, self._lower
+        # E of the longest row, ‖y‖ ≤ 1, stands for that of each; rounding of κ's side of the test.
+        a = (plane.turned + 1.01 * plane.slack) * (1.0 + 1e-12)
+        b = (plane.shifted + plane.apart) * (1.0 + 1e-12)
 
         def work(lo: int, hi: int) -> tuple[int, int]:
-            return nearer_of_two(
-                self.X, self.squares, C, self.middle, direction, threshold, of_scaled, apart,
-                lo, hi, self.labels, self._changed[lo:hi], self._before[lo:hi],
-            )  # fmt: skip
+            found = self._found[lo:hi]
+            if before is None:
+                lengths(self.squares, lo, hi, length)
+                found[:] = np.arange(lo, hi)
+                count = hi - lo
+            else:
+                count = doubtful(kept, length, a, b, lo, hi, found)
+            if not count:
+                return 0, 0
+            changed = nearer_of_two(
+                self.X, self.squares, C, self.middle, plane.normal * self.scale, plane.threshold,
+                plane.slack, plane.apart, plane.turned, plane.shifted, found[:count], kept, length,
+                self.labels, self._changed[lo:hi], self._before[lo:hi],
+            )[0]  # fmt: skip
+            return changed, count
 
         spans, results = self._in_ranges(work)
         self._follow(2, spans, [result[0] for result in results])
-        return Reassignment(sum(result[0] for result in results), len(self.X))
+        return Reassignment(sum(result[0] for result in results), sum(r[1] for r in results))
 
     def sums(self, *, fresh: bool = False) -> CentreSums:
         """Over the rows of each centre. fresh: made anew, free of what differences leave over."""
