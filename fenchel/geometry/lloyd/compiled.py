@@ -129,8 +129,10 @@ def search(
     lower: NDArray[np.float32],
     changed: Integers,
     before: Labels,
+    each: NDArray[np.float32],
 ) -> tuple[int, int]:
-    """The nearest centre of some rows, ties to the lower number, and fresh bounds of theirs.
+    """The nearest centre of some rows, ties to the lower number, and fresh bounds of theirs; each:
+    of their distances to all centres, where it has columns.
 
     Rows whose centre is another than before go to `changed`, the old one to `before`. Returns how
     many those were, and how many distances had to be made because products could not decide.
@@ -161,6 +163,14 @@ def search(
         low[:], after[:], at[:] = np.inf, np.inf, 0.0
         for j in range(k):
             two_lowest(G[j], norms[j], work(j), low, after, at)
+        if each.shape[1]:
+            for p in range(m):
+                i = part[p]
+                base = squares[i] * (1.0 - slack) - centres.tiny
+                for j in range(k):
+                    bound = np.float64(G[j, p] + norms[j])
+                    bound -= centres.eps * abs(bound)
+                    each[i, j] = lowered(np.sqrt(max(bound + base, 0.0)))
         for p in range(m):
             i = part[p]
             base = squares[i] * (1.0 - slack) - centres.tiny

@@ -63,6 +63,4 @@ class Plane:
         turn = math.sqrt(float(path @ path)) * (1.0 + slack) + 1e-150
         turn += slack * (math.sqrt(size) + math.sqrt(before.apart / slack))
         shift = abs(threshold - before.threshold) * (1.0 + slack) + apart + before.apart
-        return cls(
-            normal, threshold, slack, apart, before.turned + turn, before.shifted + shift
-        )
+        return cls(normal, threshold, slack, apart, before.turned + turn, before.shifted + shift)
