@@ -21,9 +21,8 @@ Integers = NDArray[np.int64]
 # every machine. The minimum of a block alone may assume that nothing is NaN, so that it vectorises:
 # rows are checked when they come in.
 _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-# Of functions of a row: a call counts its references to each array in atomic steps, 45 ns together
-# (16 columns take 5), for which threads wait on each other, as the counter is the table's. Inlined
-# they are not counted.
+# Of functions of a row: a call counts references to its arrays in atomic steps, 45 ns together (16
+# columns take 5), for which threads wait on each other. Inlined they are not counted.
 INLINED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 BLOCK = 32  # values whose minimum is taken at once: two vectors of sixteen float32
 
@@ -31,8 +30,7 @@ BLOCK = 32  # values whose minimum is taken at once: two vectors of sixteen floa
 @njit(**INLINED)
 def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
     """Σ (xₗ - cₗ)² in float64, by the lanes of `distance`."""
-    d, width = x.size, lanes.size
-    total = 0.0
+    d, width, total = x.size, lanes.size, 0.0
     if d <= width:  # then each lane is one coordinate
         for r in range(d):
             e = np.float64(x[r]) - np.float64(c[r])

@@ -35,7 +35,7 @@ from fenchel.geometry.distance import (
     unit_roundoff,
 )
 from fenchel.geometry.lloyd.bisector.compiled import doubtful, lengths, nearer_of_two
-from fenchel.geometry.lloyd.bisector.plane import Plane
+from fenchel.geometry.lloyd.bisector.plane import BisectingPlane
 from fenchel.geometry.lloyd.compiled import (
     Centres,
     Moves,
@@ -114,7 +114,7 @@ class BoundedRows:
         self._centres: NDArray[Any] | None = None
         self._sums: CentreSums | None = None
         self._exact_sums = False
-        self._plane: Plane | None = None
+        self._plane: BisectingPlane | None = None
         self._each: EachBound | None = None
         self._resting = 0  # steps until distances to the own centre are tried again
         self._in_ranges(lambda lo, hi: shifted_squares(self.X, self.middle, lo, hi, self.squares))
@@ -215,7 +215,7 @@ class BoundedRows:
     def _split(self, C: NDArray[Any]) -> Reassignment:
         """`assign` for two centres. The bounds of rows hold κ and ‖y‖."""
         before = self._plane
-        self._plane = plane = Plane.between(C, self.middle, self.scale, before)
+        self._plane = plane = BisectingPlane.between(C, self.middle, self.scale, before)
         kept, length = self._upper, self._lower
         # E of the longest row, ‖y‖ ≤ 1, stands for that of each; rounding of κ's side of the test.
         a = (plane.turned + 1.01 * plane.slack) * (1.0 + 1e-12)

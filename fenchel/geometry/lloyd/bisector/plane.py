@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plane:
+class BisectingPlane:
     """The plane between two centres.
 
     normal, threshold: w and t; slack, apart: E is slack ‖y‖² + apart; turned, shifted: A and B.
@@ -45,8 +45,8 @@ class Plane:
 
     @classmethod
     def between(
-        cls, C: NDArray[Any], middle: NDArray[Any], scale: float, before: Plane | None
-    ) -> Plane:
+        cls, C: NDArray[Any], middle: NDArray[Any], scale: float, before: BisectingPlane | None
+    ) -> BisectingPlane:
         """Of two centres, after the plane before. scale: a power of two."""
         d = C.shape[1]
         moved = (C.astype(np.float64) - middle.astype(np.float64)) * scale
