@@ -140,17 +140,6 @@ def nearest_directly(
 
 
 @njit(**_settings)
-def nearest_among(
-    X: Rows, P: Rows, candidates: Integers, values: Floats, numbers: Integers
-) -> None:
-    """The k nearest to each row of some points, candidates (n, c) of them, each at most once."""
-    lanes = np.empty(LANES, np.float64)
-    for i in range(X.shape[0]):
-        for j in candidates[i]:
-            insert(squared_distance(X[i], P[j], lanes), j, values[i], numbers[i])
-
-
-@njit(**_settings)
 def count_directly(X: Rows, columns: Floats, square: float, tile: int, counts: Integers) -> None:
     """Add the number of points with a squared distance of at most `square`; d ≤ LANES."""
     m = columns.shape[1]
