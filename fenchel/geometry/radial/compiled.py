@@ -81,6 +81,8 @@ def squares_by_product(
         for panel in range(panels):
             products(
                 height.ctypes.data,
+                1,
+                ROWS,
                 width.ctypes.data + 8 * panel * DOUBLES * d,
                 d,
                 found.ctypes.data + 8 * panel * DOUBLES,
@@ -130,7 +132,14 @@ def _gaussians(
     points lo … hi - 1 of those packed at `width`; lo is a multiple of a panel."""
     for j in range(lo, hi, SINGLES):
         products(
-            height, width + 4 * j * d, d, found.ctypes.data + 4 * (j - lo), found.shape[1], SINGLE
+            height,
+            1,
+            ROWS,
+            width + 4 * j * d,
+            d,
+            found.ctypes.data + 4 * (j - lo),
+            found.shape[1],
+            SINGLE,
         )
     for r in range(here):
         line, half, at = found[r], own[r], norms[lo:hi]

@@ -35,7 +35,8 @@ def caller(height, wide, d, out):
 
     @njit
     def call(height, wide, d, out):
-        products(height.ctypes.data, wide.ctypes.data, d, out.ctypes.data, out.shape[1], out[0])
+        places = height.ctypes.data, wide.ctypes.data, out.ctypes.data
+        products(places[0], 1, ROWS, places[1], d, places[2], out.shape[1], out[0])
 
     call(height, wide, d, out)
 
