@@ -195,7 +195,7 @@ class Prover:
         penalty = self.problem.penalty
         dual: Any = seen.dual
         size = -dual.v if is_nonnegative(penalty) else np.abs(dual.v)
-        top, a = float(size.max(initial=0.0)), penalty.l1  # type: ignore[attr-defined]
+        top, a = float(size.max(initial=0.0)), penalty.l1
         return a / top if top > a else 1.0
 
 

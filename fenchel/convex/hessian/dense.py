@@ -15,7 +15,7 @@ from scipy import linalg
 
 from fenchel.convex.rows.statistics import ClassPairs, LossCurvature
 from fenchel.data.arrays import to_numpy
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -182,8 +182,7 @@ class LossHessian:
 
 def curvature(problem: Problem, point: Point, centre: Floats) -> LossHessian:
     """The loss's curvature at a point, all of it: one pass."""
-    design, loss, K = problem.design, problem.loss, problem.outputs
-    assert isinstance(design, MatrixDesign)
+    design, loss, K = problem.table, problem.loss, problem.outputs
     size = design.dimension + problem.intercept
 
     of_rows = LossCurvature(loss) if K is None else ClassPairs(loss)
@@ -194,8 +193,7 @@ def curvature(problem: Problem, point: Point, centre: Floats) -> LossHessian:
 
 def column_centre(problem: Problem) -> Floats:
     """A point near the mean of the rows: zero where rows are sparse or there is no intercept."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     if not problem.intercept or design.blocks.sparse:
         return np.zeros(design.dimension)
     rows = design.blocks.sample(256).gather().X

@@ -13,6 +13,8 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.loss.base import Loss, stacked
+from fenchel.convex.loss.hinge import Hinge
+from fenchel.convex.loss.margin import Logistic, Margin
 from fenchel.data.arrays import Array, like, to_float64
 from fenchel.data.elementary import xlogx
 from fenchel.data.linear_algebra.double_double import two_sum
@@ -25,6 +27,8 @@ class Joint(Loss):
     sum within its rounding.
     """
 
+    # The loss of a margin that it is of two classes, z = z₁ − z₀.
+    of_two_classes: ClassVar[type[Margin]]
     __slots__ = ()
     n_classes: int
 
@@ -111,6 +115,7 @@ class Multinomial(Joint):
     """
 
     n_classes: int
+    of_two_classes: ClassVar[type[Margin]] = Logistic
     smoothness: ClassVar[float] = 0.5
     steepness: ClassVar[float] = 2.0
 
@@ -190,6 +195,7 @@ class MulticlassHinge(Joint):
     """
 
     n_classes: int
+    of_two_classes: ClassVar[type[Margin]] = Hinge
     smoothness: ClassVar[float] = math.inf
     steepness: ClassVar[float] = 2.0
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +23,7 @@ from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
 from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from, without_own
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, compares_strings, validated_blocks
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 PARAMETERS: dict[str, list[Any]] = {
@@ -39,7 +38,7 @@ PARAMETERS: dict[str, list[Any]] = {
 }
 
 
-class Neighbourhood(SelfCertified, BaseEstimator):
+class Neighbourhood(SelfCertified, Estimator):
     """Training rows that are searched."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETERS

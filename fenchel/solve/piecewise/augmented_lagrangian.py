@@ -323,13 +323,11 @@ def _times(h: Any, u: Any) -> Any:
 
 
 def _is_sparse(problem: Problem) -> bool:
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     return _is_wide(problem) and design.blocks.sparse and design.blocks.local
 
 
 def _is_wide(problem: Problem) -> bool:
     """Whether a d x d matrix would cost more than products with the rows."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     return design.dimension > (200 if design.blocks.sparse else WIDE)

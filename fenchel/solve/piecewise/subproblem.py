@@ -105,8 +105,7 @@ one = Unit()  # the curvature of rows that all bend alike
 
 def exact_table(problem: Problem) -> MatrixDesign:
     """The rows in float64."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     if design.blocks.dtype == np.float64:
         return design
 
@@ -118,8 +117,7 @@ def exact_table(problem: Problem) -> MatrixDesign:
 
 def rows_of(problem: Problem) -> RowData:
     """What the driver is to hold."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     y = design.map_rows(problem.origin(), lambda y, z: y)
     s = design.weights() / design.weight
     few = design.blocks.sample(256).gather().X

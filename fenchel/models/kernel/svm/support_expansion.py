@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -19,7 +18,7 @@ from fenchel.data.design.kernel import kernel_product
 from fenchel.geometry.kernel.named_kernel import GivenColumns
 from fenchel.geometry.kernel.single_rows import rough_sums
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
-from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, validated_blocks
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 from fenchel.models.kernel.kernel_rows import kernel_tags
 from fenchel.models.kernel.landmark_rows import LandmarkRows, landmark_random, landmark_rows
@@ -38,7 +37,7 @@ def equal_rows(rows: Any, held: Any) -> bool:
     return bool(abs(rows - held).max() == 0.0 if is_sparse(rows) else np.array_equal(rows, held))
 
 
-class SupportExpansion(BaseEstimator):
+class SupportExpansion(Estimator):
     """An estimator whose scores are sums over support vectors."""
 
     kernel: Any
