@@ -166,11 +166,11 @@ class Problem(Objective[Point]):
                 imbalance = seen.centring_sums
         return Prover(self, given, enough).certificate(point, imbalance)
 
-    def known_value(self, point: Point) -> PointValue:
+    def known_value(self, point: Point, enough: float = 1e-9) -> PointValue:
         """P at a point and its rounding error, in pairs of floats where float64 is rough."""
         if self.targets is None:
-            return Prover(self, False, 1e-9).value(point)
-        each = [self._alone(k).known_value((point[0][:, k], float(point[1][k])))
+            return Prover(self, False, enough).value(point)
+        each = [self._alone(k).known_value((point[0][:, k], float(point[1][k])), enough)
                 for k in range(self.targets)]  # fmt: skip
         total = sum(one.value for one in each)
         return PointValue(total, sum(one.error for one in each) + len(each) * EPS * abs(total))

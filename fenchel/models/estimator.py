@@ -40,16 +40,22 @@ def is_remote(X: Any) -> bool:
 
 
 def validated_blocks(
-    estimator: Any, X: Any, y: Any = None, weight: Any = None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    weight: Any = None,
+    *,
+    reset: bool = True,
+    finite: bool = True,
 ) -> Blocks:
     """X as blocks, with the estimator's feature names and number checked or, at fit, set.
 
-    Rows are strings where its kernel compares strings, else numbers.
+    Rows are strings where its kernel compares strings, else numbers. finite: as of `as_blocks`.
     """
     if not isinstance(X, Blocks):
         _check_feature_names(estimator, X, reset=reset)
     strings = compares_strings(estimator)
-    blocks = as_blocks(as_known(X), y, weight, strings=strings)
+    blocks = as_blocks(as_known(X), y, weight, strings=strings, finite=finite)
     if isinstance(X, Blocks) and X.strings != strings:
         raise ValueError(
             f"{type(estimator).__name__} needs rows of {'strings' if strings else 'numbers'}, and "

@@ -70,7 +70,8 @@ def solve(
         closed = proved.closed(estimator.tol)
         solution = replace(solution, point=point, certificate=proved, converged=closed)
     elif found:
-        return warn_separated(estimator, problem, solution, found[0])
+        kept = warn_separated(estimator, problem, solution, found[0])
+        return round_solution(problem, kept, dtype, estimator.tol, scaling)
     design = problem.design
     if problem.penalty == L2(0.0) and is_solved(solution):
         wide = design.n_rows <= design.dimension

@@ -48,6 +48,9 @@ class _Most:
 def _most(X: Any) -> float:
     if is_sparse(X):
         return float(np.abs(X.data).max(initial=0.0))
+    if is_torch_array(X) and X.shape[0]:  # where it lies: two numbers come to the host
+        low, high = X.aminmax()
+        return float(max(high, -low))
     rows = as_numpy(X)
     return float(max(rows.max(initial=0.0), -rows.min(initial=0.0)))
 

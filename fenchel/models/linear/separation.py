@@ -154,8 +154,8 @@ def warn_separated(
         f"no finite optimum exists. {remedy}"
     )
     point = found.direction if found.complete else solution.point
-    certificate = problem.evaluate(point, exact=True)
-    final = replace(solution.certificate, value=certificate.value, bound=0.0, kind="duality")
+    value = problem.known_value(point).value
+    final = replace(solution.certificate, value=value, bound=0.0, kind="duality")
     return replace(
         solution,
         point=point,

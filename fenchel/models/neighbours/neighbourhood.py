@@ -100,9 +100,10 @@ class Neighbourhood(SelfCertified, Estimator):
         return AllPairs(metric, rows, chosen)
 
     def _parts(self, X: Any) -> Iterator[tuple[int, Any]]:
-        """The rows of a question, block by block, each with the number of its first row."""
-        start = 0
-        for block in validated_blocks(self, X, reset=False):
+        """The rows of a question, each part with the number of its first row: block by block, or
+        at once where they are in memory, as the search prepares the points for each part."""
+        start, blocks = 0, validated_blocks(self, X, reset=False)
+        for block in [blocks.gather()] if isinstance(blocks, ArrayBlocks) else blocks:
             _refuse_sparse(self._is_given and is_sparse(block.X))
             yield start, block.X if is_sparse(block.X) else as_numpy(block.X)
             start += block.X.shape[0]

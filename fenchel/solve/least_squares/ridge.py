@@ -103,7 +103,7 @@ def ridge(
             some = chosen_targets(blocks, columns, found.flat)
             free = least_squares(some, intercept)
             if value == 0.0:
-                check_representable(blocks, free)
+                check_representable(blocks, free.coef)
             proof = None
             if np.isfinite(free.coef).all():
                 proof = squares_certificate(some, free, intercept, float(value))
@@ -133,7 +133,7 @@ def ridge(
 
 
 def _free(blocks: Blocks, found: LeastSquares, intercept: bool, tol: float) -> RidgeFit:
-    check_representable(blocks, found)
+    check_representable(blocks, found.coef)
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
     proof = squares_certificate(blocks, found, intercept)
     steps = np.full(len(b), found.refinements + 1, np.int32)

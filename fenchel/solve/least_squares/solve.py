@@ -97,9 +97,9 @@ def least_squares(
     return _direct(blocks, intercept, limits)
 
 
-def check_representable(blocks: Blocks, found: LeastSquares) -> None:
+def check_representable(blocks: Blocks, coef: Floats) -> None:
     """An error where a coefficient is beyond float64: that of a column of denormal numbers, say."""
-    lost = np.flatnonzero(~np.isfinite(found.coef.reshape(blocks.n_cols, -1)).all(axis=1))
+    lost = np.flatnonzero(~np.isfinite(coef.reshape(blocks.n_cols, -1)).all(axis=1))
     if len(lost):
         j = int(lost[0])
         raise ValueError(

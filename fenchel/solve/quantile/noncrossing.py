@@ -31,7 +31,8 @@ from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.hessian.dense import PSDFactor
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
-from fenchel.solve.quantile.crossing_proof import CrossingProof, Dual, Found
+from fenchel.solve.least_squares.solve import check_representable
+from fenchel.solve.quantile.crossing_proof import LARGEST, CrossingProof, Dual, Found
 from fenchel.solve.quantile.interior_point import BlockLP
 from fenchel.solve.quantile.quantile_rows import QuantileTable, apart_at_the_rows
 
@@ -95,6 +96,7 @@ def noncrossing(
             break
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
+        check_representable(blocks, w)
         w, b = apart_at_the_rows(blocks, w, b, intercept)
         w, b = exact.lifted(w, b, blocks.dtype)
         found = NonCrossingFit(w, b, exact, program.prove(exact, w, b, dual), program.floor)
@@ -126,7 +128,8 @@ class Program:
     @property
     def price(self) -> Floats:
         """α|w|₁ in the table's columns: aⱼ|wⱼ|, over the unit of y."""
-        return self.alpha / self.table.scale
+        with np.errstate(over="ignore"):
+            return np.minimum(self.alpha / self.table.scale, LARGEST)
 
     def solve(self, method: str, tol: float) -> tuple[Floats, Floats, Dual]:
         """w, b and their multipliers.
