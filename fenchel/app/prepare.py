@@ -41,6 +41,11 @@ class Training:
     folder: Folder  # draws folds of the rows of X
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found and changed on the way from the file to X and y."""
+        return (*self.source.notes, *self.task.notes, *self.left_out, *self.altered)
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """The columns that the encoder drops, and why."""
         plans = [plan for plan in self.encoder.plans if plan.kind == "dropped"]

@@ -97,8 +97,7 @@ def command(
         step=step,
     )
     if not quiet:
-        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
-        for line in said:
+        for line in data.notes:
             note(line)
     rows = sampled(data.task, data.y, seed)
     if len(rows) < len(data.y) and not quiet:

@@ -111,8 +111,7 @@ def command(
         step=step,
     )
     if not quiet:
-        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
-        for line in said:
+        for line in data.notes:
             note(line)
     entry = entry_named(data.task.kind, name or DEFAULTS[data.task.kind])
     model = configured(entry.make(), settings, data.task)

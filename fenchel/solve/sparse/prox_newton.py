@@ -63,8 +63,8 @@ def prox_newton(
     rel: float,
     still: bool = False,
 ) -> tuple[Iterate, Outcome]:
-    """Down to slopes that leave a relative gap of about `rel` on the shelf's columns; still: the
-    intercept alone moves."""
+    """Newton models down to a relative gap of about `rel` on the working set; still: the intercept
+    alone moves."""
     y, s, free = working_set.columns.y, working_set.columns.s, working_set.free
     quadratic = isinstance(loss, Square | SquareMargin)
     entries = working_set.columns.n_cols * (at.u.shape[1] if at.u.ndim == 2 else 1)
