@@ -1,4 +1,4 @@
-"""The data seam: a table as row blocks, and the one verb that sums over them.
+"""A table as row blocks, and `reduce`, which sums a statistic over them.
 
 `Blocks.reduce(statistic)` is the only pass over the data there is. Partial results meet in a
 binary tree whose shape depends on the number of blocks alone, so the answer has the same bits

@@ -366,7 +366,7 @@ def _ordered(
 
 
 def _asked(asked: str, labels: Sequence[str], target: str) -> str:
-    """The label that --positive names: to the letter, as a number, or whatever its case."""
+    """The label that --positive names: exactly, as a number, or ignoring case."""
     plain = asked.strip()
     by_value = [one for one in labels if _sort_key(one)[:2] == _sort_key(plain)[:2] != (True, 0.0)]
     by_letters = [one for one in labels if one.casefold() == plain.casefold()]

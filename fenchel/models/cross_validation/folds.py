@@ -1,4 +1,4 @@
-"""Folds of a table: rows to fit on, and judgements of many points on the others."""
+"""Folds of a table: training rows, and the scores of many points on the held-out rows."""
 
 from __future__ import annotations
 

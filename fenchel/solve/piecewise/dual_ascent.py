@@ -37,7 +37,7 @@ class Ascent:
 
 
 def dual_ascent(problem: Problem, y: Floats, s: Floats, goal: float) -> Ascent:
-    """Rounds over the rows, each θᵢ in turn going to its best value with the others held.
+    """Epochs over the rows: each θᵢ in turn is maximised with all others fixed.
 
     Rows that rest at an end of their domain are left out, and the others brought together. A free
     intercept is held by λb²/2 here. The order of the rows is drawn from a fixed seed. Ends at the

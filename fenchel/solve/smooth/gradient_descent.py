@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class DescentMemory:
-    """The step size, the path walked so far, and the momentum of the accelerated kind."""
+    """The step size, the iterates so far, and the momentum of the accelerated kind."""
 
     step: float
     path: tuple[Floats, ...]

@@ -140,7 +140,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _told(name: str, path: Path) -> Input:
-    """The kind of the file: its first bytes decide, whatever its name ends in."""
+    """The kind of the file, by its first bytes and not by its name."""
     with open(path, "rb") as file:
         head = file.read(16)
     if not head:
