@@ -118,13 +118,13 @@ def command(
         "above_baseline": best["above_baseline"],
     }
     if as_json:
-        from fenchel.app.command_line.shared_output import source_entry, task_entry
+        from fenchel.app.command_line.shared_output import task_entry
 
         baseline = found.baseline
         say_json(
             {
                 "verb": "compare",
-                "table": source_entry(data.source),
+                "table": data.source.to_dict(),
                 "task": task_entry(data.task),
                 "rows": len(y),
                 "scoring": scoring,

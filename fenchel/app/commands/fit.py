@@ -308,12 +308,12 @@ def _document(
     out: str | None,
     level: float,
 ) -> dict[str, Any]:
-    from fenchel.app.command_line.shared_output import certificate_entry, source_entry, task_entry
+    from fenchel.app.command_line.shared_output import certificate_entry, task_entry
 
     coefficients, proof = _coefficients(model), _proof(model, data)
     return {
         "verb": "fit",
-        "table": source_entry(data.source),
+        "table": data.source.to_dict(),
         "task": task_entry(data.task),
         "rows": len(data.y),
         "columns": [
