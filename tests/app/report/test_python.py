@@ -81,7 +81,7 @@ def test_errors_name_the_argument(given, words):
 
 
 def test_what_is_no_table():
-    with pytest.raises(ValueError, match="int is no table"):
+    with pytest.raises(ValueError, match="int is not a table"):
         fenchel.report(5)
     with pytest.raises(ValueError, match="0 rows"):
         fenchel.report(frame().head(0), target="bought")
