@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, summed_history
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.loss.hinge import ModifiedHuber, SquaredHinge
 from fenchel.convex.loss.margin import Margin
@@ -27,7 +27,6 @@ from fenchel.models.progress import watch
 from fenchel.models.rank_deficiency import dependence_named_later, is_solved, least_norm
 from fenchel.models.rounding import round_solution
 from fenchel.models.targets import set_coefficients
-from fenchel.solve.least_squares.ridge import summed_history
 from fenchel.solve.minimise import Solution, minimise
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from fenchel.convex.loss.base import Loss
 from fenchel.convex.loss.distance import Square
 from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.loss.multiclass import Joint, Multinomial
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, elastic_net
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design.matrix import MatrixDesign, Point
@@ -25,7 +25,6 @@ from fenchel.models.certificates.inputs import (
     with_constant_column,
 )
 from fenchel.models.certificates.sharpen import prove, total
-from fenchel.models.lasso.elastic_net_path import elastic_net
 from fenchel.models.linear.erm_penalty import penalty_of
 from fenchel.models.linear.svm import svc_terms
 from fenchel.models.online.perceptron_proof import criterion

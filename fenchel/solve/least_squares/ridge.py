@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, Kind, warn_outside
+from fenchel.convex.certificate import Certificate, Kind, summed_history, warn_outside
 from fenchel.convex.loss.distance import Square
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
@@ -305,10 +305,3 @@ def squares_certificate(
             penalty = np.sum(np.square(np.sqrt(alpha) * unscale(found.coef, -half)))
         value += float(unscale(penalty, 2 * half - found.exponent))
     return replace(total, value=value, bound=bound, kind=kind, steps=found.refinements)
-
-
-def summed_history(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
-    """Step by step over the groups of targets; a group that has ended keeps its last."""
-    length = max(map(len, histories))
-    padded = [history + history[-1:] * (length - len(history)) for history in histories]
-    return [reduce(Certificate.__add__, step) for step in zip(*padded, strict=True)]

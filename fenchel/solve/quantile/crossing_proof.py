@@ -107,6 +107,11 @@ class CrossingProof:
         """A point in these units, exactly."""
         return np.ldexp(w, self.exponents[:, None] - self.exponent), np.ldexp(b, -self.exponent)
 
+    @property
+    def table(self) -> MatrixDesign:
+        """The rows, written down."""
+        return self.design
+
     @cached_property
     def design(self) -> MatrixDesign:
         """The rows as coordinates see them."""

@@ -38,7 +38,6 @@ from fenchel.solve.quantile.quantile_rows import QuantileTable, apart_at_the_row
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
-SIMPLEX = 20_000  # entries of the program up to which the simplex method is as fast
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +64,21 @@ class NonCrossingFit:
 # Worker threads of BLAS go on spinning after a product, in the way of the small ones between.
 @one_blas_thread()
 def noncrossing(
-    blocks: Blocks, quantiles: Floats, alpha: float, intercept: bool, tol: float
+    blocks: Blocks,
+    quantiles: Floats,
+    alpha: float,
+    intercept: bool,
+    tol: float,
+    *,
+    simplex_entries: int = 20_000,
 ) -> NonCrossingFit:
     """The quantiles q₁ < … < q_K fitted together so that none crosses another inside the box of the
     rows. All rows are gathered in memory.
 
     Without an intercept all lines meet at x = 0: where the box holds it, the quantiles can differ
     in no column whose values lie on both sides of zero.
+
+    simplex_entries: n K (d + 1) up to which the simplex method is as fast as the interior point.
     """
     q = np.asarray(quantiles, np.float64)
     if q.ndim != 1 or len(q) == 0 or not ((q > 0.0) & (q < 1.0)).all():
@@ -81,11 +88,11 @@ def noncrossing(
     table = QuantileTable.of(blocks, intercept)
     program, exact = Program(table, q, float(alpha)), CrossingProof.of(blocks, q, alpha, intercept)
     size = len(table.y) * len(q) * (blocks.n_cols + 1)
-    methods = ["simplex"] if size <= SIMPLEX else ["barrier", "simplex"]
+    methods = ["simplex"] if size <= simplex_entries else ["barrier", "simplex"]
     best: NonCrossingFit | None = None
     for method in methods:
         # A vertex meets rows exactly, where a barrier stays a little off an exact fit.
-        if best is not None and (best.certificate.closed(tol) or size > 100 * SIMPLEX):
+        if best is not None and (best.certificate.closed(tol) or size > 100 * simplex_entries):
             break
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))

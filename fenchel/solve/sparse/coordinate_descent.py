@@ -13,12 +13,11 @@ from fenchel.convex.certificate import Certificate
 from fenchel.convex.certification.float_sums import GapEvidence, certified, evidence_of
 from fenchel.convex.certification.proof import BLUR, IN_FLOAT64, SHARE, SMALL
 from fenchel.convex.loss.base import Loss
-from fenchel.convex.penalty import L1L2
 from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.convex.rows.statistics import dual_sums
 from fenchel.data.blocks import Totals
 from fenchel.data.design.column_access import Index
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.needs import (
     ExplicitRows,
     RowLosses,
@@ -83,8 +82,7 @@ class CoordinateDescent(Solver):
     needs: ClassVar = (RowLosses, SeparablePenalty, SmoothLoss, SingleTargetOnly, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        assert isinstance(problem.design, MatrixDesign) and isinstance(problem.penalty, L1L2)
-        working_set = working_set_of(problem.design, problem.intercept)
+        working_set = working_set_of(problem.table, problem.intercept)
         with working_set.lock:
             if isinstance(start, State):
                 old = start.memory
@@ -119,7 +117,6 @@ class CoordinateDescent(Solver):
         return replace(self, goal=goal, eager=True)
 
     def step(self, problem: Problem, state: State) -> State:
-        assert isinstance(problem.penalty, L1L2)
         memory: CoordinateMemory = state.memory
         working_set, corners = memory.working_set, L1L2Part.of(problem.penalty)
         with working_set.lock:
@@ -188,7 +185,6 @@ class CoordinateDescent(Solver):
         memory: CoordinateMemory,
         pull: Floats,
     ) -> State:
-        assert isinstance(problem.penalty, L1L2)
         columns, z, theta = working_set.columns, memory.z, memory.theta
         proof, scale = _proof(problem, working_set, point, z, theta, pull)
         s = columns.s
@@ -228,7 +224,6 @@ def _proof(
     Where rounding holds much of the gap the proof is made in pairs of floats.
     """
     columns, penalty, loss = working_set.columns, problem.penalty, problem.loss
-    assert isinstance(penalty, L1L2)
     y, s, S = columns.y, columns.raw, problem.design.weight
     values, slope = loss.value(y, z), loss.gradient(y, z)
     level = _times(columns.s, theta).sum(axis=0)
