@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from fenchel.data.arrays import Array, is_strings, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.parallel import copied
 from fenchel.data.strings import string_column, strings_refused
 from fenchel.data.validation import check_finite, check_shape, check_weight, vector
 
@@ -219,10 +220,11 @@ def as_type(A: NDArray[Any], dtype: Any) -> NDArray[Any]:
     """A in C order and of this type; what overflows is infinity, which the check then names.
 
     Aligned too: numpy multiplies arrays that are not (they come out of messages between workers)
-    by other code than BLAS, which rounds otherwise.
+    by other code than BLAS, which rounds otherwise. Rows that must be copied are, by all threads.
     """
     with np.errstate(over="ignore"):
-        return np.require(A, dtype, ("C", "A"))
+        kept = A.dtype == dtype and A.flags.c_contiguous and A.flags.aligned
+        return np.require(A, dtype, ("C", "A")) if kept or A.ndim < 2 else copied(A, dtype)
 
 
 def _numbers(A: NDArray[Any]) -> NDArray[np.float64]:

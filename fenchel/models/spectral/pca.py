@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +20,7 @@ from fenchel.data.moments.class_moments import Moments
 from fenchel.data.validation import check_finite
 from fenchel.models.array_namespace import as_known, fit_method
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import validated_blocks
+from fenchel.models.estimator import Estimator, validated_blocks
 from fenchel.models.spectral.gaussian_subspace import GaussianSubspace, likely_dimension
 from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.models.spectral.principal_axes import (
@@ -48,7 +48,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal component analysis: the directions of largest variance.
 
     S = Σ sᵢ (xᵢ - m)(xᵢ - m)',   S v = λ v,   z = V'(x - m)

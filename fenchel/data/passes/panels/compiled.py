@@ -179,21 +179,21 @@ def add_panels(P: int, rows: int, panels: int, S: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_strip(strip: int, height: int, width: int, V: int, out: int, chunk: int) -> None:
-    """Of a symmetric matrix the strip (height, width), float32, whose first columns are a square on
-    the diagonal: out += strip V for its own rows, and below them out += strip' V, without the
-    square.
+    """Of a symmetric matrix the strip (height, width), float32, of its lower half, whose last
+    columns are a square on the diagonal: out += strip V for its own rows, and for those above
+    out += strip' V, without the square.
 
-    V, out: COLUMNS numbers a row, from the first row of the strip on; height and width are
+    V, out: COLUMNS numbers a row, from the first row of the matrix on; height and width are
     multiples of SINGLE_HEIGHT; chunk: columns that a cache holds for their second use.
     """
-    line = 4 * COLUMNS
+    line, first = 4 * COLUMNS, width - height
     for left in range(0, width, chunk):
         m = min(chunk, width - left)
         for i in range(0, height, SINGLE_HEIGHT):
             at = strip + 4 * (i * width + left)
-            _add_single(at, 4 * width, 4, V + line * left, m, out + line * i)
-        for j in range(max(left, height), left + m, SINGLE_HEIGHT):
-            _add_single(strip + 4 * j, 4, 4 * width, V, height, out + line * j)
+            _add_single(at, 4 * width, 4, V + line * left, m, out + line * (first + i))
+        for j in range(left, min(left + m, first), SINGLE_HEIGHT):
+            _add_single(strip + 4 * j, 4, 4 * width, V + line * first, height, out + line * j)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

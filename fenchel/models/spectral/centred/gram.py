@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fenchel.data.blocks import free_memory
 from fenchel.data.design.kernel_tiles import symmetric_product
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.geometry.kernel.single_rows import SingleProducts, single_rows
+from fenchel.geometry.kernel.single_rows import SingleRows, single_rows
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
 from fenchel.models.spectral.centred.strips import SymmetricStrips
@@ -108,32 +108,32 @@ def mixed_pairs(gram: TiledGram, k: int, tol: float, max_steps: int | None) -> E
     return eigenpairs(A, k, tol=tol, max_steps=max_steps, rough=rough, start=start, solver=solver)
 
 
-def _filled(single: SingleProducts, n: int) -> SymmetricStrips:
-    """K₃₂, made above the diagonal."""
+def _filled(single: SingleRows, n: int) -> SymmetricStrips:
+    """K₃₂, made below the diagonal."""
 
     def rows(lo: int, hi: int, out: NDArray[np.float32]) -> None:
-        maker = single.maker(np.arange(lo, hi))
-        for left in range(lo, n, WIDTH):
-            out[:, left - lo : left - lo + WIDTH] = maker(slice(left, min(left + WIDTH, n)))
+        maker, places = single.maker(np.arange(lo, hi)), np.arange(hi - lo)
+        for left in range(0, hi, WIDTH):
+            maker(slice(left, min(left + WIDTH, hi)), out, places)
 
     # Values beyond the range of float32 are seen in the diagonal.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return SymmetricStrips.filled(n, rows)
 
 
-def _start(single: SingleProducts, centring: Centring, k: int, guard: int) -> Floats | None:
+def _start(single: SingleRows, centring: Centring, k: int, guard: int) -> Floats | None:
     """Eigenvectors of evenly spaced rows, continued to all of them."""
     n = len(centring.share)
     if n < 4 * SAMPLE or 4 * k > SAMPLE:
         return None
     some = np.arange(0, n, n // SAMPLE)
-    maker = single.maker(some)
+    maker, places = single.maker(some), np.arange(len(some))
     K = np.empty((len(some), n), np.float32)
 
     def fill(left: int) -> None:
         part = slice(left, min(left + WIDTH, n))
         with one_blas_thread():
-            K[:, part] = maker(part)
+            maker(part, K, places)
 
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         parallel_map(fill, range(0, n, WIDTH))

@@ -1,9 +1,9 @@
-"""A symmetric matrix in float32 by strips of its upper half, and its products with vectors.
+"""A symmetric matrix in float32 by strips of its lower half, and its products with vectors.
 
-Strip s holds rows lo … hi - 1 and the columns from lo on, and so half of the matrix in all. A
-product reads each number once and uses it twice:
+Strip s holds rows lo … hi - 1 and the columns up to hi, and so half of the matrix in all. A product
+reads each number once and uses it twice:
 
-    (AV)_own += strip V_right,   (AV)_below += strip' V_own
+    (AV)_own += strip V_left,   (AV)_above += strip' V_own
 
 Sums of a group of strips are added up apart, and the groups in their order: the groups depend on
 the shape alone, and so do the bits. A product is as long as reading 2 n² bytes takes.
@@ -39,15 +39,16 @@ class SymmetricStrips:
 
     @classmethod
     def filled(cls, n: int, rows: Callable[[int, int, Single], None]) -> SymmetricStrips:
-        """rows(lo, hi, out): the numbers of rows lo … hi - 1 in the columns from lo on."""
+        """rows(lo, hi, out): the numbers of rows lo … hi - 1 in the columns 0 … hi - 1."""
         whole = -(-n // EDGE) * EDGE
 
         def strip(lo: int) -> Single:
             hi = min(lo + HEIGHT, n)
-            out = np.empty((min(HEIGHT, whole - lo), whole - lo), np.float32)
-            out[:, n - lo :] = 0.0
+            height = min(HEIGHT, whole - lo)
+            out = np.empty((height, lo + height), np.float32)
+            out[:, hi:] = 0.0
             out[hi - lo :] = 0.0
-            rows(lo, hi, out[: hi - lo, : n - lo])
+            rows(lo, hi, out)
             return out
 
         with one_blas_thread():
@@ -60,7 +61,8 @@ class SymmetricStrips:
     @property
     def largest(self) -> float:
         """On the diagonal; NaN where a number there is."""
-        return float(np.max([np.diagonal(strip).max() for strip in self.strips]))
+        corners = (np.diagonal(A, A.shape[1] - A.shape[0]) for A in self.strips)
+        return float(np.max([corner.max() for corner in corners]))
 
     def __matmul__(self, V: Floats) -> Single:
         from fenchel.data.passes.panels.compiled import COLUMNS, add_strip
@@ -83,9 +85,8 @@ class SymmetricStrips:
             for s in (s for s in range(count) if group[s] == g):
                 height, wide = self.strips[s].shape
                 for part in range(parts):
-                    at, to = right[part, s * HEIGHT :], own[part, s * HEIGHT :]
-                    strip = address(self.strips[s])
-                    add_strip(strip, height, wide, address(at), address(to), CHUNK)
+                    at, to = address(right[part]), address(own[part])
+                    add_strip(address(self.strips[s]), height, wide, at, to, CHUNK)
 
         def total(lo: int) -> None:
             for g in range(1, len(sums)):
