@@ -27,13 +27,12 @@ __all__ = [
 
 @njit(**_settings)
 def pack_points(
-    A: NDArray[Any], first: int, last: int, k: int, width: int, out: NDArray[Any]
+    A: NDArray[Any], first: int, last: int, lo: int, hi: int, width: int, out: NDArray[Any]
 ) -> None:
-    """Rows first … last - 1 of A, columns before k, in panels of `width` rows, COLUMNS at once."""
+    """Rows first … last - 1 of A, columns lo … hi - 1, in panels of `width` rows; to be called for
+    COLUMNS columns at once."""
     size = -(-(last - first) // width) * width
-    for lo in range(0, k, COLUMNS):
-        here = min(COLUMNS, k - lo)
-        packed(A[first:last, lo : lo + here], width, out[lo * size : (lo + here) * size])
+    packed(A[first:last, lo:hi], width, out[lo * size : hi * size])
 
 
 @njit(**_settings)

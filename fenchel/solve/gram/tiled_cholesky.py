@@ -48,12 +48,21 @@ def tiled_cholesky(A: NDArray[Any], tile: int = TILE) -> bool:
 
 def _update(A: NDArray[Any], here: slice, workers: int) -> None:
     """A[i, here] -= A[i, :k] A[here, :k]' for the rows below, k = here.start."""
-    from fenchel.solve.gram.compiled import pack_points, points_of_panel, subtract_products
+    from fenchel.solve.gram.compiled import (
+        COLUMNS,
+        pack_points,
+        points_of_panel,
+        subtract_products,
+    )
 
     n, k, end = len(A), here.start, here.stop
     width = points_of_panel(A.itemsize)
     panels = np.empty(-(-(end - k) // width) * width * k, A.dtype)
-    pack_points(A, k, end, k, width, panels)
+
+    def pack(lo: int) -> None:
+        pack_points(A, k, end, lo, min(lo + COLUMNS, k), width, panels)
+
+    parallel_map(pack, range(0, k, COLUMNS), workers)
     step = SHARE // width * width
 
     def subtract(corner: tuple[int, int]) -> None:
