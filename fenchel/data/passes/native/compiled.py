@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -127,6 +127,13 @@ def _call_rooted_code(
 call_rooted: Any = intrinsic(_call_rooted_code)
 
 
+def _held(builder: Any, x: Any, kind: Any) -> Any:
+    """The address of a value: Fortran takes all its arguments by address."""
+    place = builder.alloca(kind)
+    builder.store(x, place)
+    return place
+
+
 def _call_syrk_code(
     typing_context: Any, function: Any, n: Any, k: Any, A: Any, C: Any, single: Any
 ) -> Any:
@@ -135,10 +142,7 @@ def _call_syrk_code(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8), ir.IntType(32)
 
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
+        held = partial(_held, builder)
 
         def call(value: Any) -> None:
             n, k = (held(builder.trunc(x, word), word) for x in args[1:3])
@@ -181,10 +185,7 @@ def _call_gemm_code(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word, value = ir.IntType(8), ir.IntType(32), ir.DoubleType()
 
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
+        held = partial(_held, builder)
 
         m, n, k, lda, ldb = (held(builder.trunc(args[i], word), word) for i in (1, 2, 3, 5, 7))
         one, zero = held(value(1.0), value), held(value(0.0), value)
@@ -219,10 +220,7 @@ def _call_trsm_code(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8), ir.IntType(32)
 
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
+        held = partial(_held, builder)
 
         def call(value: Any) -> None:
             m, n, ldl, ldb = (held(builder.trunc(args[i], word), word) for i in (1, 2, 4, 6))
