@@ -17,6 +17,7 @@ from fenchel.data.arrays import is_sparse, like, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.block_products import forward
 from fenchel.data.intake import as_blocks, check_weight, is_dask, with_target
+from fenchel.data.parallel import elementwise, parallel_map, row_slices
 from fenchel.geometry.kernel.kernel_function import KernelFunction
 from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 
@@ -111,14 +112,22 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iub" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
+        parts = row_slices(len(labels))
+        ends = parallel_map(lambda part: (labels[part].min(), labels[part].max()), parts)
+        low, high = int(min(end for end, _ in ends)), int(max(end for _, end in ends))
         if high - low <= SPAN:
-            shifted = labels.astype(np.int64) - low
-            counts = np.bincount(shifted, weight, minlength=high - low + 1)
+
+            def count(part: slice) -> NDArray[Any]:
+                shifted = labels[part].astype(np.int64) - low
+                own = None if weight is None else weight[part]
+                return np.bincount(shifted, own, minlength=high - low + 1)
+
+            counts = sum(parallel_map(count, parts))
             present = np.flatnonzero(counts > 0)
             table = np.full(high - low + 1, -1, dtype=np.int64)
             table[present] = np.arange(len(present))
-            return (present + low).astype(labels.dtype), table[shifted]
+            codes = elementwise(lambda y: table[y.astype(np.int64) - low], labels, np.int64)
+            return (present + low).astype(labels.dtype), codes
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         kind = "NaN" if np.isnan(labels[row]) else "infinity"
