@@ -175,7 +175,20 @@ def tree_of(slots: Slots) -> Slots:
 
 
 def _summed(values: NDArray[Any]) -> NDArray[Any]:
-    while len(values) > 1:
-        even = values[0 : len(values) - 1 : 2] + values[1::2]
-        values = even if len(values) % 2 == 0 else np.concatenate([even, values[-1:]])
-    return values[0]
+    """The sum over the first axis, made in place; of many numbers each thread takes some."""
+    from fenchel.data.parallel import parallel_map, thread_count
+
+    flat = values.reshape(len(values), -1)
+    # Two megabytes for each thread: it adds them in the time that it takes to wake it.
+    runs = min(thread_count(), 1 + values.nbytes // 2**21)
+    cuts = [flat.shape[1] * i // runs for i in range(runs + 1)]
+
+    def add(i: int) -> None:
+        part = flat[:, cuts[i] : cuts[i + 1]]
+        while len(part) > 1:
+            even = len(part) - len(part) % 2
+            part[0:even:2] += part[1:even:2]
+            part = part[::2]
+
+    parallel_map(add, range(runs), runs)
+    return values[0].copy()

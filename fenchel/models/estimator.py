@@ -13,9 +13,9 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
-from fenchel.data.arrays import is_sparse, like, to_numpy
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design.block_products import forward
+from fenchel.data.design.block_products import scores
 from fenchel.data.intake import as_blocks, check_weight, is_dask, with_target
 from fenchel.data.parallel import elementwise, parallel_map, row_slices
 from fenchel.geometry.kernel.kernel_function import KernelFunction
@@ -80,13 +80,13 @@ def linear_scores(estimator: Any, X: Any) -> Any:
     b = b.ravel()[0] if single and b.ndim else b
 
     def score(block: Block) -> Any:
-        return forward(block.X, w) + like(b, block.X)
+        return scores(block.X, w, b)
 
     if is_torch_array(X):
         return score(blocks.gather())
     parts = [as_numpy(score(block)) for block in blocks]
-    scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return on_device_of(scores, X) if dispatches(X) else scores
+    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return on_device_of(whole, X) if dispatches(X) else whole
 
 
 def sparse_rows(coef: Any) -> Any:
