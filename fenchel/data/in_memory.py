@@ -54,9 +54,9 @@ class ArrayBlocks(IndexedBlocks):
             most = 2**23 // max(X.itemsize * self.n_cols, 1)
             rows = max(rows, min(most, -(-self.n_rows // 8)))
         else:
-            # A device wants few large launches: at 4 TB/s two gigabytes take twice as long as the
-            # twenty launches of a pass, and a block's temporary arrays are at most as large again.
-            rows = max(2**31 // max(8 * self.n_cols, 1), 1)
+            # A device wants few large launches: at 4 TB/s a gigabyte takes as long as the twenty
+            # launches of a pass, and a block's temporary arrays are at most as large again.
+            rows = max(2**30 // max(8 * self.n_cols, 1), 1)
         self.rows = max(1, min(rows, self.n_rows))
         self.dtype = answer_type(whole.X)
         self._sparse_parts = self._cut_sparse() if is_sparse(X) else None
