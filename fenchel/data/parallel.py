@@ -187,6 +187,24 @@ def parallel_map(
     return results
 
 
+def row_slices(n: int) -> list[slice]:
+    """Runs of rows of a vector: a megabyte of float64 each, worth a thread's while."""
+    return [slice(first, first + 2**17) for first in range(0, n, 2**17)]
+
+
+def elementwise(
+    function: Callable[[NDArray[Any]], Any], values: NDArray[Any], dtype: Any
+) -> NDArray[Any]:
+    """function(values), made for runs of rows by all threads, into a new array of this type."""
+    out = np.empty(values.shape, dtype)
+
+    def work(part: slice) -> None:
+        out[part] = function(values[part])
+
+    parallel_map(work, row_slices(len(values)))
+    return out
+
+
 def in_ranges(kernel: CompiledLoop[Any], n_rows: int) -> Any:
     """A compiled statistic of some rows: each thread makes one call for a range of parts.
 
