@@ -23,6 +23,8 @@ from fenchel.data.reduction import Statistic
 from fenchel.data.statistic import CompiledLoop
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
+# Rows of an array that a thread takes at once in `by_rows`: half a millisecond of exponentials.
+ROWS_OF_PART = 2**14
 
 
 @contextmanager
@@ -185,6 +187,24 @@ def parallel_map(
     context = copy_context()
     _on_range_workers(run, range(workers + 1), None)
     return results
+
+
+def by_rows(function: Callable[[Any], Any], values: Any) -> Any:
+    """function(values), of arrays whose rows do not depend on each other: those of numpy that are
+    long in parts of fixed length, by all threads, so that no bit depends on how many there are."""
+    n = len(values)
+    if not isinstance(values, np.ndarray) or n <= ROWS_OF_PART:
+        return function(values)
+    parts = [slice(lo, min(lo + ROWS_OF_PART, n)) for lo in range(0, n, ROWS_OF_PART)]
+    first = function(values[parts[0]])
+    out = np.empty((n, *first.shape[1:]), first.dtype)
+    out[parts[0]] = first
+
+    def work(part: slice) -> None:
+        out[part] = function(values[part])
+
+    parallel_map(work, parts[1:])
+    return out
 
 
 def in_ranges(kernel: CompiledLoop[Any], n_rows: int) -> Any:

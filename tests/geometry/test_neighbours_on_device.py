@@ -56,7 +56,7 @@ def test_few_points_are_scored_again():
     """Of rows without structure products in half precision leave open little more than k points."""
     rng = np.random.default_rng(0)
     X, Q = rng.standard_normal((30_000, 64)), rng.standard_normal((200, 64))
-    made = DevicePoints(torch.from_numpy(X))
+    made = DevicePoints(torch.from_numpy(X), True)
     rows, points, crowded = made._by_halves(torch.from_numpy(Q), 10)
     assert len(rows) == len(points) < 200 * 14 and not len(crowded)
 
@@ -67,7 +67,7 @@ def test_every_near_point_is_scored_again(global_random_seed):
     X = 1.0 + 0.02 * rng.standard_normal((9000, 24))
     X[0] = -60.0
     Q = X[1:60] + 0.001 * rng.standard_normal((59, 24))
-    made = DevicePoints(torch.from_numpy(X))
+    made = DevicePoints(torch.from_numpy(X), True)
     numbers, _ = naive.nearest(Q, X, 5)
     rows, points, crowded = made._by_halves(torch.from_numpy(Q), 5)
     found = set(zip(rows.tolist(), points.tolist(), strict=True))

@@ -16,6 +16,7 @@ from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse, to_numpy
+from fenchel.data.parallel import by_rows
 from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.neighbours import nearest, tree_of
 from fenchel.geometry.search.on_device import DevicePoints, on_accelerator
@@ -90,6 +91,8 @@ class EuclideanSearch(NeighbourSearch):
         return found._replace(distances=self._distances(found.distances))
 
     def _distances(self, squares: Floats) -> Floats:
+        if self._scale == 1.0 and not self.squared:
+            return np.asarray(by_rows(np.sqrt, squares))
         distances = np.sqrt(squares, out=squares) / self._scale
         return distances * distances if self.squared else distances
 

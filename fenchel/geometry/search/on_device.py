@@ -1,8 +1,8 @@
 """Exact neighbours on an accelerator: products in half precision, decided in double precision.
 
 The nearest points have the largest tⱼ = q·xⱼ - ‖xⱼ‖²/2. With q = q̂ + dq and x = x̂ + dx, hats for
-half precision, dq and dx measured, g the any-order bound of a sum in single precision, A, D and H
-the largest ‖x̂‖, ‖dx‖ and ‖x‖²/2 of all points,
+half precision, g the any-order bound of a sum in single precision, A, D and H the largest ‖x̂‖,
+‖dx‖ and ‖x‖²/2 of all points,
 
     |tⱼ - fl(q̂·x̂ⱼ - ‖xⱼ‖²/2)| ≤ E = ‖dq‖(A + D) + ‖q̂‖(D + g A) + (g + 2⁻³⁰) H,
 
@@ -17,6 +17,8 @@ nm / GROUP scores are kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import NDArray
 
 from fenchel.geometry.distance import LANES
+from fenchel.geometry.lloyd.on_device import half_product
 from fenchel.geometry.tiles import Nearest, PairFold
 
 Floats = NDArray[np.float64]
@@ -34,7 +37,7 @@ GROUP = 64  # points whose largest score is kept
 SCORES = 2**29
 # Rows that are answered at once: their groups' scores fill 2 GB for a million points.
 ROWS = 2**14
-# Values that are gathered at once to score points again: half a gibibyte in single precision.
+# Values that are gathered at once to score points again: a quarter of a gibibyte.
 GATHERED = 2**27
 REACH = 7  # norms of points are brought to at most 2⁷, half their squares to 2¹³
 FAR = 2.0  # rows further out than this many times the points are scored in float64
@@ -44,61 +47,54 @@ CROWDED = 32  # times k: a row with more groups to score again is scored in floa
 class DevicePoints:
     """Points on a device, and the k nearest of them to rows on it.
 
-    half: whether the device has fast products in half precision.
+    half: whether to score in half precision; by default where the device has such products, whose
+    sums are in single precision.
     """
 
-    def __init__(self, X: Tensor, half: bool = True) -> None:
+    def __init__(self, X: Tensor, half: bool | None = None) -> None:
         xp = array_namespace(X)
-        self.xp, self.X, self.half = xp, X, half
+        self.xp, self.X = xp, X
+        self.half = half_product(X) is not None if half is None else half
         m, step = len(X), 2**17
         self._parts = [slice(lo, min(lo + step, m)) for lo in range(0, m, step)]
-        self._middle = xp.mean(X[:: max(1, m // 4096)].double(), axis=0).to(X.dtype).double()
-        squares = xp.concat([self._squares(self._centred(X[part])) for part in self._parts])
-        top = math.sqrt(float(xp.max(squares)))
+        middle = xp.mean(X[:: max(1, m // 4096)].double(), axis=0).to(X.dtype)
+        self._middle = middle.double()
+        norms = [xp.max(xp.linalg.vector_norm(X[part] - middle, axis=1)) for part in self._parts]
+        top = float(max(norms)) * 1.001
+        if not top < math.inf:  # squares leave the range of single precision
+            top = math.sqrt(X.shape[1]) * float(xp.max(xp.abs(X.double() - self._middle)))
         self._scale = 2.0 ** (REACH - math.ceil(math.log2(top))) if 0.0 < top < math.inf else 1.0
-        self._half_squares = 0.5 * squares * self._scale**2
-        self._far = top * self._scale
-        self._largest = float(xp.max(self._half_squares))
-        if half:
-            self._image()
+        self._prepare()
 
-    def _centred(self, rows: Tensor) -> Tensor:
-        return rows.double() - self._middle
+    def _prepare(self) -> None:
+        """‖x‖²/2 of the scaled points; these in half precision, and beside them -‖x‖²/2 in three
+        parts. Points that fill up the last group have a score of -∞."""
+        xp, X = self.xp, self.X
+        m, d = X.shape
+        self._half_squares = xp.empty(m, dtype=xp.float64, device=X.device)
+        if self.half:
+            self._width = -(-(d + 3) // 8) * 8  # tensor cores take multiples of eight
+            filled = -(-m // (8 * GROUP)) * 8 * GROUP
+            image = xp.zeros((filled, self._width), dtype=xp.float16, device=X.device)
+            image[m:, d] = -math.inf
+            self._points = image
+        for part in self._parts:
+            scaled = self._scaled(X[part])
+            if self.half:
+                image[part, :d] = scaled.half()
+            rest = self._half_squares[part]
+            rest[:] = 0.5 * self._squares(scaled)
+            for column in range(d, d + 3 * self.half):
+                image[part, column] = -rest.half()
+                rest = rest + image[part, column].double()
+        self._largest = float(xp.max(self._half_squares))
+        self._far = math.sqrt(2.0 * self._largest) * (1.0 + 1e-9)
+
+    def _scaled(self, rows: Tensor) -> Tensor:
+        return (rows.double() - self._middle) * self._scale
 
     def _squares(self, rows: Tensor) -> Tensor:
         return self.xp.sum(rows * rows, axis=1)
-
-    def _halves(self, rows: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
-        """Scaled rows in half precision, and upper bounds of ‖x̂‖ and ‖dx‖."""
-        xp, d = self.xp, self.X.shape[1]
-        scaled = self._centred(rows) * self._scale
-        out[:, :d] = scaled.half()
-        kept = out[:, :d].double()
-        error = xp.sqrt(self._squares(scaled - kept))
-        norm = xp.sqrt(self._squares(kept)) * (1.0 + 1e-9)
-        return norm, error * (1.0 + 1e-9) + 2.0**-51 * (norm + error)
-
-    def _image(self) -> None:
-        """Points in half precision; beside them -‖x‖²/2 in three parts. Points that fill up the
-        last group have a score of -∞."""
-        xp, X = self.xp, self.X
-        m, d = X.shape
-        self._width = -(-(d + 3) // 8) * 8  # tensor cores take multiples of eight
-        filled = -(-m // (8 * GROUP)) * 8 * GROUP
-        image = xp.zeros((filled, self._width), dtype=xp.float16, device=X.device)
-        image[m:, d] = -math.inf
-        norms, errors = [], []
-        for part in self._parts:
-            norm, error = self._halves(X[part], image[part])
-            norms.append(xp.max(norm))
-            errors.append(xp.max(error))
-            rest = -self._half_squares[part]
-            for column in range(d, d + 3):
-                image[part, column] = rest.half()
-                rest = rest - image[part, column].double()
-        self._points = image
-        self._size = float(max(norms))
-        self._error = float(max(errors))
 
     def nearest(self, Q: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Numbers (n, k) and squared distances (n, k), nearest first, ties to the lower number."""
@@ -132,88 +128,69 @@ class DevicePoints:
         """Pairs (row, point) that hold the k nearest, and the rows with too many of them."""
         xp = self.xp
         n, d = Q.shape
-        image = xp.zeros((n, self._width), dtype=xp.float16, device=Q.device)
-        norm, error = self._halves(Q, image)
-        image[:, d : d + 3] = 1.0
+        image = xp.zeros((-(-n // 8) * 8, self._width), dtype=xp.float16, device=Q.device)
+        scaled = self._scaled(Q)
+        image[:n, :d] = scaled.half()
+        image[:n, d : d + 3] = 1.0
+        kept = image[:n, :d].double()
+        norm = xp.sqrt(self._squares(kept)) * (1.0 + 1e-9)
+        error = xp.sqrt(self._squares(scaled - kept)) * (1.0 + 1e-9) + 2.0**-51 * norm
         far = ~(norm <= FAR * 2.0**REACH)
-        image[far] = 0.0
         g = (9.0 * self._width / 8.0 + 16.0) * 2.0**-23  # accumulators may truncate
-        size, off = self._size, self._error
+        # A half is off by 2⁻¹¹ of itself, or by 2⁻²⁵ where it is below the normal ones.
+        off = 2.0**-11 * self._far + math.sqrt(d) * 2.0**-25
+        size = self._far + off
         blur = error * (size + off) + norm * (off + g * size) + (g + 2.0**-30) * self._largest
         blur = 1.01 * blur + 2.0**-14
-        best, first, stride = self._group_scores(image)
+        best = self._group_scores(image)[:, :n]
         tau = self._kth(best, k).double()
-        # Scores are rounded to halves, which is monotone.
+        # Scores of groups are rounded to halves, which is monotone.
         low = tau - 2.0**-10 * xp.abs(tau) - 2.0 * blur
-        rounded = low - 2.0**-10 * xp.abs(low) - 2.0**-14
-        mask = best >= rounded.half()[:, None]
-        count = xp.sum(mask, axis=1)
-        crowded = far | (count > CROWDED * k)
-        mask[crowded] = False
-        rows, groups = xp.nonzero(mask)
-        found_rows, found_points = [], []
-        inside = xp.arange(GROUP, device=Q.device)
+        rounded = (low - 2.0**-10 * xp.abs(low) - 2.0**-14).half()
+        mask = best >= rounded
+        crowded = far | (xp.sum(mask, axis=0) > CROWDED * k)
+        mask &= ~crowded
+        groups, rows = xp.nonzero(mask)
+        tiles = self._points.view(-1, GROUP, self._width)
+        found_rows, found_points = [rows[:0]], [rows[:0]]
         step = max(1, GATHERED // (GROUP * self._width))
         for lo in range(0, len(rows), step):
             row, group = rows[lo : lo + step], groups[lo : lo + step]
-            points = first[group][:, None] + stride[group][:, None] * inside
-            scores = xp.matmul(self._points[points].float(), image[row].float()[:, :, None])[
-                :, :, 0
-            ]
-            pair, place = xp.nonzero(
-                (scores.double() >= low[row][:, None]) & (points < len(self.X))
-            )
+            scores = _batch_product(tiles[group], image[row][:, :, None])[:, :, 0]
+            pair, place = xp.nonzero(scores.double() >= low[row][:, None])
             found_rows.append(row[pair])
-            found_points.append(points[pair, place])
-        if not found_rows:
-            return rows, rows, xp.nonzero(crowded)[0]
+            found_points.append(group[pair] * GROUP + place)
         return xp.concat(found_rows), xp.concat(found_points), xp.nonzero(crowded)[0]
 
-    def _group_scores(self, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The largest score of each group; the first point of a group, and the step to its next."""
-        xp = self.xp
-        n, filled = len(image), len(self._points)
-        best = xp.empty((n, filled // GROUP), dtype=xp.float16, device=image.device)
-        step = max(1, SCORES // n // (8 * GROUP)) * 8 * GROUP
-        first, stride = [], []
-        for lo in range(0, filled, step):
-            part = self._points[lo : lo + step]
-            across = len(part) // GROUP
-            scores = self._product(image, part.T)
-            here = slice(lo // GROUP, lo // GROUP + across)
-            best[:, here] = scores.view(n, GROUP, across).amax(1)
-            first.append(lo + xp.arange(across, device=image.device))
-            stride.append(xp.full((across,), across, dtype=xp.int64, device=image.device))
-        return best, xp.concat(first), xp.concat(stride)
-
-    def _product(self, A: Tensor, B: Tensor) -> Tensor:
-        """A B in half precision, summed in single precision."""
-        if A.device.type == "cpu":
-            return (A.float() @ B.float()).half()
-        matmul = self.xp.backends.cuda.matmul
-        before = matmul.allow_fp16_reduced_precision_reduction
-        matmul.allow_fp16_reduced_precision_reduction = False
-        try:
-            return A @ B
-        finally:
-            matmul.allow_fp16_reduced_precision_reduction = before
+    def _group_scores(self, image: Tensor) -> Tensor:
+        """The largest score of each group, (groups, n)."""
+        xp, n, filled = self.xp, len(image), len(self._points)
+        best = xp.empty((filled // GROUP, n), dtype=xp.float16, device=image.device)
+        step = min(filled, max(1, SCORES // n // (8 * GROUP)) * 8 * GROUP)
+        scores, transposed = xp.empty((step, n), dtype=xp.float16, device=image.device), image.T
+        with _single_precision_sums(image):
+            for lo in range(0, filled, step):
+                part = self._points[lo : lo + step]
+                out = scores[: len(part)]
+                _half_product(part, transposed, out)
+                here = best[lo // GROUP : (lo + len(part)) // GROUP]
+                xp.amax(out.view(-1, GROUP, n), 1, out=here)
+        return best
 
     def _kth(self, best: Tensor, k: int) -> Tensor:
         """The k-th largest score of disjoint sets of groups: so many points have at least it."""
         sets = max(512, 8 * k)
-        each = best.shape[1] // sets
+        each = len(best) // sets
         if each > 1:
-            best = best[:, : each * sets].unflatten(1, (each, sets)).amax(1)
-        return best.topk(k, 1).values[:, -1]
+            best = best[: each * sets].unflatten(0, (each, sets)).amax(0)
+        return best.T.contiguous().topk(k, 1).values[:, -1]
 
     def _by_doubles(self, Q: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """The k nearest to some rows by products in float64."""
         xp = self.xp
-        rows = self._centred(Q) * self._scale
+        rows = self._scaled(Q)
         norm = xp.sqrt(self._squares(rows))
-        scores = xp.concat(
-            [rows @ (self._centred(self.X[part]) * self._scale).T for part in self._parts], axis=1
-        )
+        scores = xp.concat([rows @ self._scaled(self.X[part]).T for part in self._parts], axis=1)
         scores -= self._half_squares
         tau = scores.topk(k, 1).values[:, -1]
         # Any order of d + 3 terms; 2⁻¹⁰²² for what underflows.
@@ -269,6 +246,34 @@ class DevicePoints:
         for r in range(min(LANES, d)):
             total = total + lanes[:, r]
         return total
+
+
+def _half_product(A: Tensor, B: Tensor, out: Tensor) -> None:
+    """A B in half precision, summed in single precision."""
+    if A.device.type == "cpu":
+        out[:] = (A.float() @ B.float()).half()
+    else:
+        array_namespace(A).matmul(A, B, out=out)
+
+
+def _batch_product(A: Tensor, B: Tensor) -> Tensor:
+    """A B of many tables of halves each, in single precision."""
+    if A.device.type == "cpu":
+        return A.float() @ B.float()
+    xp = array_namespace(A)
+    return xp.bmm(A, B, out_dtype=xp.float32)
+
+
+@contextmanager
+def _single_precision_sums(A: Tensor) -> Iterator[None]:
+    """Products of halves add up in single precision throughout, which the bound asks for."""
+    matmul = array_namespace(A).backends.cuda.matmul
+    before = matmul.allow_fp16_reduced_precision_reduction
+    matmul.allow_fp16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        matmul.allow_fp16_reduced_precision_reduction = before
 
 
 def on_accelerator(x: Any) -> bool:

@@ -24,7 +24,14 @@ from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
 from fenchel.geometry.search.on_device import DevicePoints, on_accelerator
-from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from, without_own
+from fenchel.geometry.search.search import (
+    Floats,
+    Integers,
+    NeighbourSearch,
+    joined_parts,
+    rows_from,
+    without_own,
+)
 from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
@@ -149,7 +156,7 @@ class Neighbourhood(SelfCertified, BaseEstimator):
                 self._refuse_too_many(k, n, Q.shape[0])
                 with rows_from(start):
                     parts.append(search.nearest(Q, k))
-            numbers, distances = (np.concatenate(side) for side in zip(*parts, strict=True))
+            numbers, distances = joined_parts(parts)
         if X is not None and (on_accelerator(X) or dispatches(X)):
             distances, numbers = on_device_of(distances, X), on_device_of(numbers, X)
         return (distances, numbers) if return_distance else numbers
