@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def table(n, d, dtype, offset, scale, ties, seed):
     return ((X + offset) * scale).astype(dtype)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(2, 400),
     d=st.integers(1, 40),
@@ -31,11 +33,18 @@ def table(n, d, dtype, offset, scale, ties, seed):
     exponent=st.sampled_from([0, -60, 60]),
     ties=st.booleans(),
     weighted=st.booleans(),
+    each=st.booleans(),
     seed=st.integers(0, 2**20),
 )
 def test_labels_and_sums_are_those_of_all_distances(
-    n, d, k, dtype, offset, exponent, ties, weighted, seed
+    n, d, k, dtype, offset, exponent, ties, weighted, each, seed
 ):
+    # Tables of few columns too are searched by a bound for each centre, as wide ones are.
+    with patch("fenchel.geometry.lloyd.elkan.bounds.WIDE", 1 if each else 64):
+        check_labels_and_sums(n, d, k, dtype, offset, exponent, ties, weighted, seed)
+
+
+def check_labels_and_sums(n, d, k, dtype, offset, exponent, ties, weighted, seed):
     X = table(n, d, dtype, offset, 2.0**exponent, ties, seed)
     rng = np.random.default_rng(seed)
     weight = rng.integers(0, 4, n).astype(float) + np.eye(1, n)[0] if weighted else None
@@ -76,6 +85,49 @@ def test_the_same_bits_for_any_number_of_threads(dtype):
     for labels, C, total in seen[1:]:
         assert_array_equal(labels, seen[0][0])
         assert C.tobytes() == seen[0][1].tobytes() and total == seen[0][2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["normal", "lattice", "far from zero", "groups"])
+def test_bounds_of_each_centre_leave_the_labels_of_all_distances(kind, dtype):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((700, 96))
+    if kind == "lattice":  # many distances are equal
+        X = np.sign(X[:, :8]).repeat(12, axis=1)
+    elif kind == "far from zero":
+        X = 1e3 + 1e-3 * X
+    elif kind == "groups":
+        X = 50.0 * X[rng.integers(12, size=700)] + X
+    X = X.astype(dtype)
+    rows = BoundedRows(X, None, X.mean(axis=0))
+    C = X[:9].copy()
+    C[4] = C[2]
+    searched = []
+    for step in range(12):
+        searched.append(rows.assign(C).searched)
+        assert_array_equal(rows.labels, nearest(X, C, 1)[0][:, 0])
+        sums = rows.sums()
+        some = sums.mass > 0
+        C = C.copy()
+        C[some] = rows.middle + sums.sums[some] / sums.mass[some, None]
+        if step == 5:
+            C[1] = X[17]  # a centre that jumps
+        if step == 8:
+            C[3] *= 1e7  # beyond what the rows' type can square
+    assert min(searched[1:5]) < len(X)
+
+
+def test_the_side_of_a_plane_is_looked_up_for_few_rows_near_the_end():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 6)) + np.where(rng.random((4000, 1)) < 0.4, 4.0, 0.0)
+    rows = BoundedRows(X, None, X.mean(axis=0))
+    C, searched = X[:2].copy(), []
+    for _ in range(12):
+        searched.append(rows.assign(C).searched)
+        assert_array_equal(rows.labels, nearest(X, C, 1)[0][:, 0])
+        sums = rows.sums()
+        C = rows.middle + sums.sums / sums.mass[:, None]
+    assert searched[0] == 4000 and searched[-1] < 400
 
 
 def test_bounds_save_most_searches_near_the_end():

@@ -129,8 +129,10 @@ def search(
     lower: NDArray[np.float32],
     changed: Integers,
     before: Labels,
+    each: NDArray[np.float32],
 ) -> tuple[int, int]:
-    """The nearest centre of some rows, ties to the lower number, and fresh bounds of theirs.
+    """The nearest centre of some rows, ties to the lower number, and fresh bounds of theirs; each:
+    of their distances to all centres, where it has columns.
 
     Rows whose centre is another than before go to `changed`, the old one to `before`. Returns how
     many those were, and how many distances had to be made because products could not decide.
@@ -161,6 +163,14 @@ def search(
         low[:], after[:], at[:] = np.inf, np.inf, 0.0
         for j in range(k):
             two_lowest(G[j], norms[j], work(j), low, after, at)
+        if each.shape[1]:
+            for p in range(m):
+                i = part[p]
+                base = squares[i] * (1.0 - slack) - centres.tiny
+                for j in range(k):
+                    bound = np.float64(G[j, p] + norms[j])
+                    bound -= centres.eps * abs(bound)
+                    each[i, j] = lowered(np.sqrt(max(bound + base, 0.0)))
         for p in range(m):
             i = part[p]
             base = squares[i] * (1.0 - slack) - centres.tiny
@@ -314,53 +324,3 @@ def gains_of(
                 out[t, j] = total
             else:
                 out[t, j] = gain_of(known, new)
-
-
-@njit(**_settings, fastmath={"reassoc", "contract", "nnan", "nsz"})
-def along(x: Rows, middle: Rows, direction: Floats) -> float:
-    """Σ (xⱼ - middleⱼ) directionⱼ, in any order."""
-    total = 0.0
-    for j in range(direction.size):
-        total += (np.float64(x[j]) - np.float64(middle[j])) * direction[j]
-    return total
-
-
-@njit(**_settings)
-def nearer_of_two(
-    X: Rows,
-    squares: Floats,
-    C: Rows,
-    middle: Rows,
-    direction: Floats,
-    threshold: float,
-    slack: float,
-    apart: float,
-    lo: int,
-    hi: int,
-    labels: Labels,
-    changed: Integers,
-    before: Labels,
-) -> tuple[int, int]:
-    """The nearer of two centres of rows lo to hi - 1, ties to the first: by the side of the plane
-    between them, and by the distances where rounding could matter, within slack · squares + apart
-    of it. Returns what `search` does."""
-    lanes = np.empty(LANES, np.float64)
-    count, exact = 0, 0
-    for i in range(lo, hi):
-        side = along(X[i], middle, direction) - threshold
-        limit = slack * squares[i] + apart
-        if side > limit:
-            nearest = 1
-        elif side < -limit:
-            nearest = 0
-        else:
-            exact += 1
-            first = squared_distance(X[i], C[0], lanes)
-            nearest = 1 if squared_distance(X[i], C[1], lanes) < first else 0
-        a = labels[i]
-        if a != nearest:
-            changed[count] = i
-            before[count] = a
-            count += 1
-            labels[i] = nearest
-    return count, exact

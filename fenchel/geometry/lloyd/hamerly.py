@@ -11,14 +11,7 @@ of them with all centres finds the nearest one and new bounds, as `fenchel.geome
 what the product leaves open is decided by the distances themselves. So labels are always those of a
 search among all float64 distances, ties to the lower number.
 
-Of two centres the nearer one is told by the side of the plane between them, for less than bounds
-cost. With y = x - μ, c̃ = c - μ and N = ‖y‖² + ‖c̃₀‖² + ‖c̃₁‖², U = 2⁻⁵³, the error of
-
-    s = y·(c̃₁ - c̃₀) - (‖c̃₁‖² - ‖c̃₀‖²)/2 = (d²(x, c₀) - d²(x, c₁))/2
-
-is at most (d + 16) U (‖y‖² + 2.5 (‖c̃₀‖² + ‖c̃₁‖²)), and that of the distances, by a factor
-1 ± (d/16 + 18) U each, at most (d/16 + 18) U · 2N: together less than (4 d + 100) U N. Rows nearer
-to the plane than that are decided by the distances.
+Of two centres the nearer one is told by the side of the plane between them: `bisector.plane`.
 
 Cost of a step: O(n + k² d) and O(k d) for each row that is searched.
 
@@ -41,16 +34,19 @@ from fenchel.geometry.distance import (
     squared_distances,
     unit_roundoff,
 )
+from fenchel.geometry.lloyd.bisector.compiled import doubtful, lengths, nearer_of_two
+from fenchel.geometry.lloyd.bisector.plane import BisectingPlane
 from fenchel.geometry.lloyd.compiled import (
     Centres,
     Moves,
     move_rows,
-    nearer_of_two,
     own_squares,
     search,
     shifted_squares,
     unsettled,
 )
+from fenchel.geometry.lloyd.elkan.bounds import EachBound
+from fenchel.geometry.lloyd.elkan.compiled import nearest_by_bounds
 
 Floats = NDArray[np.float64]
 GRID = 256  # ranges of rows begin at multiples of it
@@ -118,6 +114,8 @@ class BoundedRows:
         self._centres: NDArray[Any] | None = None
         self._sums: CentreSums | None = None
         self._exact_sums = False
+        self._plane: BisectingPlane | None = None
+        self._each: EachBound | None = None
         self._resting = 0  # steps until distances to the own centre are tried again
         self._in_ranges(lambda lo, hi: shifted_squares(self.X, self.middle, lo, hi, self.squares))
         self._total = float(
@@ -141,16 +139,29 @@ class BoundedRows:
         C.flags.writeable = False
         old = self._centres
         follows = old is not None and old.shape == C.shape
-        moves = None
-        if follows and old is not None and len(C) != 2:
-            moves = self._moves(old, C)
         if not follows:
             self.labels[:] = -1
             self._sums = None
+            self._plane = None
         self._centres = C
         if len(C) == 2:
             return self._split(C)
-        centres = self._prepared(C)
+        centres, moves, between = self._prepared(C), None, None
+        if self._each is not None and not self._each.reaches(centres):
+            follows = False
+        if follows and old is not None:
+            between = self._between(C)
+            moves = self._moves(old, C, between)
+        if moves is None:
+            self._each = EachBound.suited(self.X, centres, PAIRS)
+        elif self._each is not None and between is not None:
+            return self._compare(centres, moves, self._each, between)
+        return self._search(centres, moves)
+
+    def _search(self, centres: Centres, moves: Moves | None) -> Reassignment:
+        """`assign` by products of rows and centres, of all rows or of those that bounds leave."""
+        C, empty = centres.rows, np.empty((0, 0), np.float32)
+        each = empty if self._each is None else self._each.bounds
         tile = max(TILE // len(C), 16)
 
         tighten = self._tightens()
@@ -169,7 +180,7 @@ class BoundedRows:
             if count:
                 changed, exact = search(
                     self.X, self.squares, centres, found[:count], tile, self.labels,
-                    self._upper, self._lower, self._changed[lo:hi], self._before[lo:hi],
+                    self._upper, self._lower, self._changed[lo:hi], self._before[lo:hi], each,
                 )  # fmt: skip
             return changed, count, exact, looked
 
@@ -183,26 +194,53 @@ class BoundedRows:
         self._follow(len(C), spans, [result[0] for result in results])
         return Reassignment(sum(result[0] for result in results), searched)
 
-    def _split(self, C: NDArray[Any]) -> Reassignment:
-        """`assign` for two centres."""
-        d = C.shape[1]
-        moved = C.astype(np.float64) - self.middle.astype(np.float64)
-        direction, own = moved[1] - moved[0], np.einsum("ij,ij->i", moved, moved)
-        threshold = 0.5 * float(own[1] - own[0])
-        slack = (4.0 * d + 100.0) * 2.0**-53
-        # Of products that underflow no digit may be right.
-        apart = slack * float(own.sum()) + (4.0 * d + 16.0) * float(np.finfo(np.float64).tiny)
-        of_scaled = slack / self.scale**2
+    def _compare(
+        self, centres: Centres, moves: Moves, each: EachBound, between: Floats
+    ) -> Reassignment:
+        """`assign` by the bounds of each row and centre."""
+        stored, risen = each.moved(moves.own)
+        halves = each.halves(between)
 
         def work(lo: int, hi: int) -> tuple[int, int]:
-            return nearer_of_two(
-                self.X, self.squares, C, self.middle, direction, threshold, of_scaled, apart,
-                lo, hi, self.labels, self._changed[lo:hi], self._before[lo:hi],
+            return nearest_by_bounds(
+                self.X, centres.rows, moves, halves, stored, risen, self.scale, centres.guard,
+                each.slack, each.tiny, self.labels, self._upper, self._lower, each.bounds, lo, hi,
+                self._changed[lo:hi], self._before[lo:hi],
             )  # fmt: skip
 
         spans, results = self._in_ranges(work)
+        self._follow(len(centres.rows), spans, [result[0] for result in results])
+        return Reassignment(sum(r[0] for r in results), sum(r[1] for r in results))
+
+    def _split(self, C: NDArray[Any]) -> Reassignment:
+        """`assign` for two centres. The bounds of rows hold κ and ‖y‖."""
+        before = self._plane
+        self._plane = plane = BisectingPlane.between(C, self.middle, self.scale, before)
+        kept, length = self._upper, self._lower
+        # E of the longest row, ‖y‖ ≤ 1, stands for that of each; rounding of κ's side of the test.
+        a = (plane.turned + 1.01 * plane.slack) * (1.0 + 1e-12)
+        b = (plane.shifted + plane.apart) * (1.0 + 1e-12)
+
+        def work(lo: int, hi: int) -> tuple[int, int]:
+            found = self._found[lo:hi]
+            if before is None:
+                lengths(self.squares, lo, hi, length)
+                found[:] = np.arange(lo, hi)
+                count = hi - lo
+            else:
+                count = doubtful(kept, length, a, b, lo, hi, found)
+            if not count:
+                return 0, 0
+            changed = nearer_of_two(
+                self.X, self.squares, C, self.middle, plane.normal * self.scale, plane.threshold,
+                plane.slack, plane.apart, plane.turned, plane.shifted, found[:count], kept, length,
+                self.labels, self._changed[lo:hi], self._before[lo:hi],
+            )[0]  # fmt: skip
+            return changed, count
+
+        spans, results = self._in_ranges(work)
         self._follow(2, spans, [result[0] for result in results])
-        return Reassignment(sum(result[0] for result in results), len(self.X))
+        return Reassignment(sum(result[0] for result in results), sum(r[1] for r in results))
 
     def sums(self, *, fresh: bool = False) -> CentreSums:
         """Over the rows of each centre. fresh: made anew, free of what differences leave over."""
@@ -217,6 +255,7 @@ class BoundedRows:
         place = (np.cumsum(kept) - 1).astype(np.int32)
         self.labels[:] = place[self.labels]
         self._centres = self._centres[kept]
+        self._each = None
         kept_sums: list[Any] = [np.ascontiguousarray(part[kept]) for part in self._sums]
         self._sums = CentreSums(*kept_sums)
 
@@ -263,7 +302,18 @@ class BoundedRows:
             1.0 + 4.0 * (d / LANES + 20.0) * 2.0**-53,
         )
 
-    def _moves(self, old: NDArray[Any], C: NDArray[Any]) -> Moves:
+    def _between(self, C: NDArray[Any]) -> Floats | None:
+        """Lower bounds of the distances between centres, times scale; None: more than they save."""
+        k, d = C.shape
+        if not 1 < k <= PAIRS * len(self.X):
+            return None
+        between = squared_distances(C, C)
+        # off by δN with N ≤ 64 d²
+        between *= 1.0 - 80.0 * bound_factor(d, np.float64)
+        np.fill_diagonal(between, np.inf)
+        return np.asarray(np.sqrt(np.maximum(between, 0.0)) * self.scale)
+
+    def _moves(self, old: NDArray[Any], C: NDArray[Any], between: Floats | None) -> Moves:
         k, d = C.shape
         rounding = 1.0 + 8.0 * (d + 16.0) * 2.0**-53
         path = C.astype(np.float64) - old.astype(np.float64)
@@ -273,13 +323,7 @@ class BoundedRows:
         order = np.argsort(own)
         other = np.full(k, own[order[-1]])
         other[order[-1]] = own[order[-2]] if k > 1 else 0.0
-        half = np.zeros(k)
-        if k > 1 and k <= PAIRS * len(self.X):
-            between = squared_distances(C, C)
-            np.fill_diagonal(between, np.inf)
-            # off by δN with N ≤ 64 d²
-            nearest = between.min(axis=1) * (1.0 - 80.0 * bound_factor(d, np.float64))
-            half = 0.5 * np.sqrt(np.maximum(nearest, 0.0)) * self.scale
+        half = np.zeros(k) if between is None else 0.5 * between.min(axis=1)
         return Moves(own, other, half)
 
     def _follow(self, k: int, spans: list[tuple[int, int]], counts: list[int]) -> None:

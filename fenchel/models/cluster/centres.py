@@ -11,7 +11,6 @@ import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -28,7 +27,7 @@ from fenchel.geometry.distance import squared_distances
 from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.cluster.bounds.best import BoundEffort, proved_clustering, search_of
-from fenchel.models.estimator import as_numpy, is_remote, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, is_remote, validated_blocks
 
 Floats = NDArray[np.float64]
 # Between these powers of two squares of differences, and sums of many of them, neither overflow nor
@@ -49,6 +48,9 @@ class _Most:
 def _most(X: Any) -> float:
     if is_sparse(X):
         return float(np.abs(X.data).max(initial=0.0))
+    if is_torch_array(X) and X.shape[0]:  # where it lies: two numbers come to the host
+        low, high = X.aminmax()
+        return float(max(high, -low))
     rows = as_numpy(X)
     return float(max(rows.max(initial=0.0), -rows.min(initial=0.0)))
 
@@ -82,7 +84,7 @@ def in_units(blocks: Blocks, exponent: int) -> Blocks:
 
 
 class CentreClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, SelfCertified
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator, SelfCertified
 ):
     """An estimator of `cluster_centers_`, whose objective is Σ sᵢ ‖xᵢ - c(label)‖²."""
 

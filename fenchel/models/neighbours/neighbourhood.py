@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +33,7 @@ from fenchel.geometry.search.search import (
 )
 from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, compares_strings, validated_blocks
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 PARAMETERS: dict[str, list[Any]] = {
@@ -52,7 +51,7 @@ PARAMETERS: dict[str, list[Any]] = {
 _ON_DEVICE: WeakKeyDictionary[Any, DevicePoints] = WeakKeyDictionary()
 
 
-class Neighbourhood(SelfCertified, BaseEstimator):
+class Neighbourhood(SelfCertified, Estimator):
     """Training rows that are searched."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETERS
