@@ -61,6 +61,11 @@ class EuclideanSearch(NeighbourSearch):
     def _tree(self) -> KDTree:
         return tree_of(rows_in_order(self._scaled))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether squares of the points neither overflow nor vanish, so that none is moved."""
+        return self._scale == 1.0
+
     def _moved(self, rows: Array) -> Array:
         if self._scale == 1.0:
             return rows
@@ -70,7 +75,7 @@ class EuclideanSearch(NeighbourSearch):
     def nearest(self, Q: Array, k: int) -> tuple[Integers, Floats]:
         if k > self.n_points:
             raise ValueError(f"k={k} neighbours asked of {self.n_points} points: lower k")
-        if on_accelerator(Q) and self._scale == 1.0:
+        if on_accelerator(Q) and (self.on_device is not None or self.is_plain):
             made = self.on_device or DevicePoints(
                 array_namespace(Q).asarray(self.points, device=Q.device)
             )

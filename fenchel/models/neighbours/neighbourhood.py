@@ -69,7 +69,8 @@ class Neighbourhood(SelfCertified, Estimator):
             self._check_given(rows, training.was_sparse)
         self.X_fit_ = rows
         _ON_DEVICE.pop(self, None)
-        if training.tensor is not None and self._is_euclidean:
+        seen = training.tensor is not None and self._is_euclidean
+        if seen and EuclideanSearch(rows).is_plain:
             _ON_DEVICE[self] = DevicePoints(training.tensor.clone())
         self.n_samples_fit_ = len(rows)
         self.effective_metric_ = self.metric if isinstance(self.metric, str) else "function"
@@ -145,7 +146,7 @@ class Neighbourhood(SelfCertified, Estimator):
             if k >= n:
                 raise ValueError(
                     f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                    f"{n}, n_samples = {n}"
+                    f"{n}, n_samples = {n}: a row is none of its own neighbours; lower n_neighbors"
                 )
             found = search.nearest(self.X_fit_, k + 1)
             numbers, distances = without_own(*found, np.arange(n))
@@ -185,7 +186,7 @@ class Neighbourhood(SelfCertified, Estimator):
         if k > n:
             raise ValueError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{n:g}, n_samples = {queries}"
+                f"{n:g}, n_samples = {queries}: lower n_neighbors, or fit more rows"
             )
 
     def __sklearn_tags__(self) -> Any:
