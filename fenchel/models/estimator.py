@@ -19,7 +19,7 @@ from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.block_products import scores
 from fenchel.data.intake import as_blocks, check_weight, is_dask, with_target
-from fenchel.data.parallel import elementwise, parallel_map, row_slices
+from fenchel.data.parallel import by_rows, parallel_map, row_slices
 from fenchel.geometry.kernel.kernel_function import KernelFunction
 from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 
@@ -143,7 +143,7 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
             present = np.flatnonzero(counts > 0)
             table = np.full(high - low + 1, -1, dtype=np.int64)
             table[present] = np.arange(len(present))
-            codes = elementwise(lambda y: table[y.astype(np.int64) - low], labels, np.int64)
+            codes = by_rows(lambda y: table[y.astype(np.int64) - low], labels, 2**17)
             return (present + low).astype(labels.dtype), codes
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fenchel import as_blocks
-from fenchel.data.parallel import elementwise, parallel_map, row_slices, thread_count, threads
+from fenchel.data.parallel import by_rows, parallel_map, row_slices, thread_count, threads
 from fenchel.data.reduction import tree_sum
 from fenchel.data.statistic import tree_of
 
@@ -78,9 +78,10 @@ def test_vectors_are_mapped_run_by_run():
     values = np.arange(300_000)
     for count in (1, 3):
         with threads(count):
-            found = elementwise(lambda part: part % 7, values, np.float64)
+            found = by_rows(lambda part: part % 7.0, values)
         assert found.dtype == np.float64 and np.array_equal(found, values % 7)
-    assert elementwise(np.square, np.zeros(0), np.float64).shape == (0,)
+    assert by_rows(np.square, np.zeros(0)).shape == (0,)
+    assert by_rows(lambda part: part[:, :2], np.ones((300, 3)), 128).shape == (300, 2)
     assert [part.start for part in row_slices(300_000)] == [0, 2**17, 2**18]
 
 
