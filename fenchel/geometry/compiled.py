@@ -52,7 +52,7 @@ def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
     return total
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
     """out[j] = Σₗ (xₗ - columns[l, lo + j])², for at most LANES coordinates: then the lanes are
     one coordinate each, and their sum is taken in order."""

@@ -22,15 +22,17 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.memory import free_memory
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.distance import squared_distances
 from fenchel.geometry.lloyd.potential import Potential, drawn_index
 from fenchel.models.cluster.rows import nearest_centres, row_of
 from fenchel.models.estimator import as_numpy
-from fenchel.solve.online.compiled import reshuffle, row_keys
+from fenchel.solve.online.compiled import reshuffle
+from fenchel.solve.online.row_values import row_values
 
 Floats = NDArray[np.float64]
 ROUNDS, OVERSAMPLING = 5, 2.0  # of k-means‖, as its authors recommend
-PART = 2**22  # distances that are made at once
+PART = 2**17  # values of rows whose distances are made at once, by one thread
 # Differences from which the loops of `Potential` are worth compiling, 1 s: so many take the other
 # route 0.5 s.
 MANY = 2**28
@@ -208,17 +210,6 @@ def _keys(X: Any, rng: np.random.Generator) -> NDArray[np.uint64]:
     return keys
 
 
-def row_values(X: Any) -> NDArray[np.uint64]:
-    """A number for each row, made of its values alone."""
-    if not is_sparse(X):
-        X = X.view()
-        X.flags.writeable = False  # one type for the compiled loop, whatever was given
-    rows = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
-    keys = np.empty(X.shape[0], np.uint64)
-    row_keys(rows, np.zeros(X.shape[0], np.int64), keys)
-    return keys
-
-
 def _drawn(total: Floats, u: Floats, order: NDArray[np.int64]) -> list[int]:
     return [int(order[drawn_index(total, one)]) for one in u * total[-1]]
 
@@ -237,6 +228,10 @@ def _distances(X: Any, rows: list[int]) -> Floats:
     out = np.empty((len(rows), n))
     some = X[rows]
     step = max(PART // max(X.shape[1], len(rows)), 256)
-    for lo in range(0, n, step):
+
+    def part(lo: int) -> None:
         out[:, lo : lo + step] = squared_distances(X[lo : lo + step], some).T
+
+    with one_blas_thread():
+        parallel_map(part, range(0, n, step))
     return out
