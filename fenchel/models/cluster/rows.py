@@ -276,9 +276,14 @@ def cluster_rows(blocks: Blocks) -> ClusterRows:
     """Rows to be clustered, by their home."""
     if isinstance(blocks, ArrayBlocks) and isinstance(blocks.whole.X, np.ndarray):
         return RowsInMemory(blocks)
-    if isinstance(blocks, ArrayBlocks) and blocks.on_device and blocks.whole.X.device.type != "cpu":
+    if isinstance(blocks, ArrayBlocks) and is_on_device(blocks):
         return RowsOnDevice(blocks)
     return PassedRows(blocks)
+
+
+def is_on_device(blocks: ArrayBlocks) -> bool:
+    """Whether a table lies on an accelerator."""
+    return blocks.on_device and blocks.whole.X.device.type != "cpu"
 
 
 def summed(labels: NDArray[np.int32], values: Floats, k: int) -> Floats:

@@ -24,6 +24,7 @@ from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.memory import free_memory
 from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.distance import squared_distances
+from fenchel.geometry.lloyd.device_potential import DevicePotential
 from fenchel.geometry.lloyd.potential import Potential, drawn_index
 from fenchel.models.cluster.rows import nearest_centres, row_of
 from fenchel.models.estimator import as_numpy
@@ -86,20 +87,44 @@ def _by_tiles(
     if X.nbytes > free_memory() / 2:
         return None
     state = rng.bit_generator.state
-    potential = Potential(X, order, weight)
     mass = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
+    chosen = _chosen(Potential(X, order, weight), mass, k, rng, trials)
+    if chosen is None:
+        rng.bit_generator.state = state
+        return None
+    return X[order[chosen]]
+
+
+def plus_plus_on_device(
+    X: Any, weight: Any, k: int, rng: np.random.Generator, trials: int | None = None
+) -> NDArray[Any] | None:
+    """`kmeans_plus_plus` of a tensor where it lies; None where every mass vanishes before there are
+    k rows."""
+    potential = DevicePotential(X, weight, rng)
+    trials = 2 + int(np.log(k)) if trials is None else trials
+    chosen = _chosen(potential, potential.mass(), k, rng, trials)
+    return None if chosen is None else np.asarray(to_numpy(potential.rows(chosen)))
+
+
+def _chosen(
+    potential: Potential | DevicePotential,
+    mass: Floats,
+    k: int,
+    rng: np.random.Generator,
+    trials: int,
+) -> list[int] | None:
+    """Places of k rows in the order in which they lie; mass: Σ s up to each."""
     chosen = [drawn_index(mass, float(rng.random(1)[0]) * mass[-1])]
     potential.add(chosen[0])
     for _ in range(1, k):
         u = rng.random(trials)
         if potential.vanished:
-            rng.bit_generator.state = state
             return None
         drawn = potential.drawn(u)
         best = int(potential.gains(drawn).argmax()) if trials > 1 else 0
         chosen.append(int(drawn[best]))
         potential.add(chosen[-1])
-    return X[order[chosen]]
+    return chosen
 
 
 def random_rows(X: Any, weight: Floats | None, k: int, rng: np.random.Generator) -> NDArray[Any]:

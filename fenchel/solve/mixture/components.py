@@ -204,7 +204,7 @@ def _is_definite(S: Floats) -> bool:
     return True
 
 
-def _inverses(L: Floats) -> Floats:
+def _inverses(L: NDArray[Any]) -> Floats:
     """Inverses of lower triangular matrices (k, d, d), by forward substitution in all at once."""
     d = L.shape[1]
     found = np.zeros_like(L)
