@@ -74,7 +74,7 @@ def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
             out[j] += e * e
 
 
-@njit(**_settings, fastmath={"nnan", "nsz"})
+@njit(**INLINED, fastmath={"nnan", "nsz"})
 def lowest_sum(g: Rows, n: Rows) -> Any:
     """min gⱼ + nⱼ."""
     low = g[0] + n[0]
@@ -84,7 +84,7 @@ def lowest_sum(g: Rows, n: Rows) -> Any:
     return low
 
 
-@njit(**_settings, fastmath={"nnan", "nsz"})
+@njit(**INLINED, fastmath={"nnan", "nsz"})
 def lowest(g: Rows) -> Any:
     """min gⱼ."""
     low = g[0]
@@ -105,7 +105,7 @@ def insert(value: float, number: int, values: Floats, numbers: Integers) -> None
     values[p], numbers[p] = value, number
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def compare(
     x: Rows, P: Rows, lo: int, hi: int, lanes: Floats, values: Floats, numbers: Integers
 ) -> None:

@@ -143,6 +143,12 @@ class BoundedRows:
             self._sums = None
             self._plane = None
         self._centres = C
+        if len(C) == 1:
+            changed = int((self.labels != 0).sum())
+            self.labels[:] = 0
+            if self._sums is None:
+                self._add_all(1)
+            return Reassignment(changed, 0)
         if len(C) == 2:
             return self._split(C)
         centres, moves, between = self._prepared(C), None, None
