@@ -22,21 +22,9 @@ ROWS, CENTRES, TERMS = 128, 128, 32  # of a tile
 
 @triton.jit
 def _two_largest(
-    X: Any,
-    C: Any,
-    reach: Any,
-    blur: Any,
-    slack: Any,
-    labels: Any,
-    is_open: Any,
-    n: Any,
-    k: Any,
-    width: Any,
-    stride: Any,
-    ROWS: tl.constexpr,
-    CENTRES: tl.constexpr,
-    TERMS: tl.constexpr,
-) -> None:
+    X, C, reach, blur, slack, labels, is_open, n, k, width, stride,
+    ROWS: tl.constexpr, CENTRES: tl.constexpr, TERMS: tl.constexpr,
+):  # fmt: skip
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     here = rows < n
     column = tl.arange(0, CENTRES)
