@@ -66,7 +66,6 @@ class DeviceRows:
         has none."""
         xp = array_namespace(X)
         self.X, self.xp = X, xp
-        self._fused = fused_search(X)
         n = len(X)
         s = None if weight is None else weight.double()
         self.weight = s
@@ -212,8 +211,6 @@ class DeviceRows:
             rest = rest - table[:, column].double()
         table[:, d + 3] = error
         blur, slack = 2.02 * error.double(), 2.02 * slack
-        if self._fused is not None:
-            return self._fused(image, table, self._reach, blur, slack)
         labels, is_open = [], []
         step = max(PRODUCTS // k, 1)
         for lo in range(0, len(image), step):
@@ -286,17 +283,6 @@ def half_product(X: Tensor) -> HalfProduct | None:
     except (TypeError, RuntimeError):  # before torch 2.8, or a device without tensor cores
         return None
     return product
-
-
-def fused_search(X: Tensor) -> Any:
-    """The one kernel of product and search on a device that has it: no product is written out."""
-    if X.device.type != "cuda":
-        return None
-    try:
-        from fenchel.geometry.lloyd.device_kernels import best_of_products
-    except ImportError:  # torch without Triton
-        return None
-    return best_of_products
 
 
 def _exponent(size: float) -> int:
