@@ -1,6 +1,17 @@
 """Classical statistical learning that proves its answers.
 
-The public page: names only. Each is loaded from its room when first used, so that
+Estimators          fenchel.models      LogisticRegression, Lasso, SVC, KMeans, PCA, certify, ...
+Judgement           fenchel.score       auc, roc_curve, cross_validate, compare_models, ...
+Figures             fenchel.show        roc, calibration, convergence, embedding, ...
+Losses, penalties   fenchel.convex      Logistic, Huber, L1, Problem, Certificate, ...
+Solvers             fenchel.solve       minimise, Newton, CoordinateDescent, ...
+Kernels             fenchel.kernels     Gaussian, Matern, Spectrum, ...
+Tables              fenchel.data        scan, as_blocks, Blocks, ...
+Laws                fenchel.testing     check_loss, check_penalty, check_kernel, check_solver, ...
+Files and reports   save, load, open_model, report, choose_k
+
+`help(fenchel.score)` and its like show a page each; names of the rooms are here too
+(`fenchel.auc`), but for the kernels and the figures. Each is loaded when first used, so that
 `import fenchel` costs next to nothing.
 """
 
@@ -10,50 +21,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "fenchel.data.blocks": ("Block", "Blocks", "Totals", "threads"),
-    "fenchel.data.intake": ("as_blocks",),
-    "fenchel.data.files.scan": ("scan", "TableFileError"),
-    "fenchel.data.moments.class_moments": ("ClassMoments", "Moments"),
-    "fenchel.data.design.matrix": ("Design", "MatrixDesign"),
-    "fenchel.data.design.kernel": ("GramDesign", "KernelDesign"),
-    "fenchel.convex.loss.distance": (
-        "Absolute",
-        "EpsilonInsensitive",
-        "Huber",
-        "Pinball",
-        "Square",
-        "SquaredEpsilonInsensitive",
-    ),
-    "fenchel.convex.loss.margin": ("Exponential", "Logistic"),
-    "fenchel.convex.loss.hinge": ("Hinge", "ModifiedHuber", "SquareMargin", "SquaredHinge"),
-    "fenchel.convex.loss.multiclass": ("MulticlassHinge", "Multinomial"),
-    "fenchel.convex.penalty": ("L1", "L2", "NonNegative"),
-    "fenchel.convex.loss.calibration": ("excess_risk_bound", "is_calibrated", "psi"),
-    "fenchel.convex.certificate": ("Certificate",),
-    "fenchel.convex.convergence": ("NotCertified",),
-    "fenchel.convex.problem": ("Problem",),
-    "fenchel.solve.minimise": ("Solution", "minimise"),
-    "fenchel.solve.smooth.newton": ("Newton",),
-    "fenchel.solve.piecewise.augmented_lagrangian": ("AugmentedLagrangian",),
-    "fenchel.solve.smooth.newton_cg": ("NewtonCG",),
-    "fenchel.solve.sparse.coordinate_descent": ("CoordinateDescent",),
-    "fenchel.solve.smooth.gradient_descent": ("GradientDescent", "convergence_profile"),
-    "fenchel.solve.separation.hard_margin": ("HardMargin", "hard_margin"),
-    "fenchel.geometry.voronoi.cells": ("voronoi_cells",),
+    "fenchel.geometry": ("voronoi_cells",),
     "fenchel.app.errors": ("ModelFileError",),
     "fenchel.app.modelfile.write": ("save",),
     "fenchel.app.modelfile.read": ("load", "open_model"),
     "fenchel.app.report.python": ("report",),
     "fenchel.app.choose_k": ("choose_k",),
 }
-# Rooms whose page is public as a whole.
-_PAGES = ("models", "score")
+# Rooms whose page is public as a whole; of two with one name (ElasticNet) the later counts.
+_PAGES = ("data", "convex", "solve", "models", "score")
 _PARTS = {
+    "geometry": "fenchel.geometry",
     "kernels": "fenchel.geometry.kernels",
-    "models": "fenchel.models",
-    "score": "fenchel.score",
     "show": "fenchel.show",
     "testing": "fenchel.testing",
+    **{page: f"fenchel.{page}" for page in _PAGES},
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 for _room in _PAGES:
@@ -73,4 +55,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return sorted([*__all__, *_PARTS])

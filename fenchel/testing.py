@@ -23,7 +23,6 @@ from fenchel.convex.laws import (
 )
 from fenchel.convex.laws.run import check_laws
 from fenchel.convex.loss.base import Loss
-from fenchel.convex.loss.margin import Exponential
 from fenchel.convex.objective import Objective
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
@@ -75,7 +74,7 @@ def check_loss(loss: Loss, *, reach: float | None = None, seed: int = 0) -> None
     >>> check_loss(Huber(eps=0.5))
     """
     if reach is None:
-        reach = 1e2 if isinstance(loss, Exponential) else 1e4
+        reach = 1e2 if loss.is_exponential else 1e4
     check_laws(loss, loss_laws.LAWS, reach, seed=seed)
     for kin in _kins():
         check_laws(loss, (loss_laws.kin,), *kin, seed=seed)

@@ -44,11 +44,21 @@ class Answers:
         return self.predicted
 
 
+def method_of(model: Any, name: str) -> Any:
+    """A method that some models have, some for certain parameters only; None where it is absent."""
+    return getattr(model, name, None)
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Whether the model says how likely a class is."""
+    return method_of(model, "predict_proba") is not None
+
+
 def answers_of(model: Any, X: Floats) -> Answers:
     """All that the model has to say; it was fitted to codes of classes, or to numbers."""
     found: dict[str, Any] = {}
     for method in ("decision_function", "predict_proba"):
-        ask = getattr(model, method, None)
+        ask = method_of(model, method)
         found[method] = None if ask is None else np.asarray(ask(X), dtype=np.float64)
     score, probability = found["decision_function"], found["predict_proba"]
     if score is None and probability is not None:
@@ -75,9 +85,9 @@ def prediction_columns(task: Task, model: Any) -> tuple[str, ...]:
         if isinstance(quantiles, Sequence | np.ndarray):
             return tuple(f"prediction {float(q):g}" for q in quantiles)
         return ("prediction",)
-    if getattr(model, "predict_proba", None) is not None:
+    if gives_probabilities(model):
         return ("prediction", *(f"probability {name}" for name in task.classes))
-    if getattr(model, "decision_function", None) is not None:
+    if method_of(model, "decision_function") is not None:
         scored = task.classes if len(task.classes) > 2 else task.classes[1:]
         return ("prediction", *(f"score {name}" for name in scored))
     return ("prediction",)

@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Literal
 
 from fenchel.data.display.result_table import Tabular
@@ -209,6 +210,14 @@ class Certificate(Tabular):
 
     def _measured(self) -> str:
         return f"gap {self.gap:.2g}" if self.residual is None else f"residual {self.residual:.2g}"
+
+
+def summed_history(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
+    """The certificates of a sum of independent problems, step by step; a problem that has ended
+    keeps its last."""
+    length = max(map(len, histories))
+    padded = [history + history[-1:] * (length - len(history)) for history in histories]
+    return [reduce(Certificate.__add__, step) for step in zip(*padded, strict=True)]
 
 
 _CLOSES = {"eigen": "eigenpairs", "stationary": "a stationary point, perhaps not the best,"}

@@ -139,6 +139,11 @@ class ScaledHuber:
     design: MatrixDesign
     intercept: bool = True
 
+    @property
+    def table(self) -> MatrixDesign:
+        """The rows, written down."""
+        return self.design
+
     def evaluate(self, at: ScalePoint) -> ScaleEvidence:
         """Value and gradient, in float64, in one pass."""
         w, b, sigma, eps = at.w, at.b, at.sigma, self.eps

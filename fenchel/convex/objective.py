@@ -53,8 +53,11 @@ class Objective(ABC, Generic[P]):
         own; enough: the error beyond which more passes are worth their cost.
         """
 
-    def known_value(self, point: P) -> PointValue:
-        """The value and a bound of its rounding error; inf, where an objective has no analysis."""
+    def known_value(self, point: P, enough: float = 1e-9) -> PointValue:
+        """The value and a bound of its rounding error; inf, where an objective has no analysis.
+
+        enough: the relative gap that is asked for, a thousandth of which rounding may take.
+        """
         return PointValue(self.evaluate(point, exact=True).value, math.inf)
 
     @property

@@ -39,6 +39,21 @@ class Penalty(ABC):
     def dual_scale(self, v: Array) -> float:
         """The largest c ≤ 1 with Ω*(c v) finite."""
 
+    @property
+    def l1(self) -> float:
+        """a of the part a‖w‖₁ of Ω."""
+        return 0.0
+
+    @property
+    def l2(self) -> float:
+        """b of the part b⟨w, w⟩/2 of Ω."""
+        return 0.0
+
+    @property
+    def positive(self) -> bool:
+        """Whether Ω(w) is infinite unless w ≥ 0."""
+        return False
+
     @abstractmethod
     def prox(self, w: Array, step: float) -> Array:
         """argmin_u step Ω(u) + ‖u − w‖²/2, with the Euclidean norm."""
@@ -66,11 +81,6 @@ class L1L2(Penalty):
     @abstractmethod
     def l2(self) -> float:
         """b, the weight of ⟨w, w⟩/2."""
-
-    @property
-    def positive(self) -> bool:
-        """Whether Ω(w) is infinite unless w ≥ 0."""
-        return False
 
     def value(self, w: Array, inner: Inner) -> float:
         a, b = self.l1, self.l2
@@ -206,6 +216,10 @@ class NonNegative(Penalty):
     Reference: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
     """
 
+    @property
+    def positive(self) -> bool:
+        return True
+
     def value(self, w: Array, inner: Inner) -> float:
         return 0.0 if bool((w >= 0.0).all()) else math.inf
 
@@ -221,7 +235,7 @@ class NonNegative(Penalty):
 
 def is_nonnegative(penalty: Penalty) -> bool:
     """Whether Ω is infinite unless w ≥ 0."""
-    return isinstance(penalty, NonNegative) or (isinstance(penalty, L1L2) and penalty.positive)
+    return penalty.positive
 
 
 def is_unpenalised(penalty: Penalty) -> bool:
@@ -235,3 +249,12 @@ def _strength(lam: float) -> float:
     if not 0.0 <= lam < math.inf:
         raise ValueError(f"lam must be nonnegative and finite, got {lam!r}")
     return float(lam)
+
+
+def elastic_net(lam: float, ratio: float, positive: bool = False) -> Penalty:
+    """λ(ρ|w|₁ + (1 - ρ)|w|²/2), with w ≥ 0 where positive, as the plainest penalty that says it."""
+    if lam == 0.0:
+        return NonNegative() if positive else L2(0.0)
+    if ratio == 1.0:
+        return L1(lam, positive=positive)
+    return ElasticNet(lam, ratio, positive=positive) if positive or ratio > 0.0 else L2(lam)

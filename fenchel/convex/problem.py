@@ -76,6 +76,13 @@ class Problem(Objective[Point]):
         return (w.clip(0.0, None) if negative else w, 0.0 * b if shifted else b)
 
     @property
+    def table(self) -> MatrixDesign:
+        """The rows, written down, for what needs them so (`ExplicitRows`)."""
+        if isinstance(self.design, MatrixDesign):
+            return self.design
+        raise TypeError(f"a {type(self.design).__name__} has no rows that are written down")
+
+    @property
     def work(self) -> float:
         """Rows times unknowns."""
         return self.design.n_rows * (self.design.dimension + 1) * (self.outputs or 1)
@@ -86,8 +93,7 @@ class Problem(Objective[Point]):
 
     def sampled(self, rows: int) -> Problem:
         """The same problem on about `rows` of its rows."""
-        assert isinstance(self.design, MatrixDesign)
-        design = MatrixDesign(to_float32(self.design.blocks.sample(rows)))
+        design = MatrixDesign(to_float32(self.table.blocks.sample(rows)))
         return Problem(self.loss, self.penalty, design, self.intercept, self.targets)
 
     def evaluate(self, point: Point, *, exact: bool = False) -> Evaluation:
@@ -153,11 +159,11 @@ class Problem(Objective[Point]):
                 imbalance = seen.centring_sums
         return Prover(self, given, enough).certificate(point, imbalance)
 
-    def known_value(self, point: Point) -> PointValue:
+    def known_value(self, point: Point, enough: float = 1e-9) -> PointValue:
         """P at a point and its rounding error, in pairs of floats where float64 is rough."""
         if self.targets is None:
-            return Prover(self, False, 1e-9).value(point)
-        each = [self._alone(k).known_value((point[0][:, k], float(point[1][k])))
+            return Prover(self, False, enough).value(point)
+        each = [self._alone(k).known_value((point[0][:, k], float(point[1][k])), enough)
                 for k in range(self.targets)]  # fmt: skip
         total = sum(one.value for one in each)
         return PointValue(total, sum(one.error for one in each) + len(each) * EPS * abs(total))
@@ -170,15 +176,12 @@ class Problem(Objective[Point]):
 
     def _alone(self, k: int) -> Problem:
         """The problem of the k-th target."""
-        assert isinstance(self.design, MatrixDesign)
 
         def pick(block: Block) -> Block:
             assert block.y is not None
             return replace(block, y=block.y[:, k])
 
-        return replace(
-            self, design=MatrixDesign(self.design.blocks.map_targets(pick)), targets=None
-        )
+        return replace(self, design=MatrixDesign(self.table.blocks.map_targets(pick)), targets=None)
 
     def _with_dual(self, theta: Floats) -> Problem:
         """The problem with θ beside its rows."""

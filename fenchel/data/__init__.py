@@ -1,29 +1,24 @@
 """Where rows come from, how one sums over them, and rows seen as a linear map.
 
+Tables       as_blocks (arrays, frames, sparse matrices, tensors, dask), scan (files), Blocks, Block
+Statistics   Moments, ClassMoments, Totals: `blocks.reduce(statistic)` is the only pass over rows
+Linear maps  Design: MatrixDesign, GramDesign, KernelDesign
+Threads      threads
+
 Names are loaded from their modules when first used: modules of this room that need numpy alone are
 then cheap to import.
 """
 
-from importlib import import_module
-from typing import Any
+from fenchel.data.display.public_page import public_page
 
-_HOME = {
-    "Block": "blocks",
-    "Blocks": "blocks",
-    "ClassMoments": "moments.class_moments",
-    "FileBlocks": "files.cache",
-    "Moments": "moments.class_moments",
-    "TableFileError": "files.cache",
-    "Totals": "blocks",
-    "as_blocks": "intake",
-    "scan": "files.scan",
-    "threads": "blocks",
-}
-
-__all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'fenchel.data' has no attribute {name!r}")
-    return getattr(import_module(f"fenchel.data.{_HOME[name]}"), name)
+__all__, __getattr__, __dir__ = public_page(
+    __name__,
+    {
+        "blocks": ("Block", "Blocks", "Totals", "threads"),
+        "moments.class_moments": ("ClassMoments", "Moments"),
+        "files.scan": ("TableFileError", "scan"),
+        "intake": ("as_blocks",),
+        "design.matrix": ("Design", "MatrixDesign"),
+        "design.kernel": ("GramDesign", "KernelDesign"),
+    },
+)

@@ -303,6 +303,10 @@ class IndexedBlocks(Blocks):
 
     def reduce(self, stat: Callable[[Block], Statistic]) -> Statistic:
         count, workers = self.count, self.workers
+        if count == 1:
+            keep_pages()
+            with one_blas_thread():
+                return self.visit(0, stat)
         # Whole subtrees go to the threads: the same tree, an eighth of the hand-overs.
         run = 1
         while run * workers * 8 < count:

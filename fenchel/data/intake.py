@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from fenchel.data.arrays import Array, is_strings, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.parallel import copied
 from fenchel.data.strings import string_column, strings_refused
 from fenchel.data.validation import check_finite, check_shape, check_weight, vector
 
@@ -30,7 +31,9 @@ __all__ = [
 ]
 
 
-def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = False) -> Blocks:
+def as_blocks(
+    X: Any, y: Any = None, weight: Any = None, *, strings: bool = False, finite: bool = True
+) -> Blocks:
     """The table as validated row blocks.
 
     Parameters
@@ -43,6 +46,9 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = Fals
     strings : bool, default False
         Whether each row is a string, as kernels of strings take them: X is then a list, an array, a
         column or a dataframe of one column, all str or all bytes, none missing.
+    finite : bool, default True
+        Whether to look for NaN and infinity, which takes a pass; False: the caller calls
+        `check_finite` where a sum of its own is not finite.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def as_blocks(X: Any, y: Any = None, weight: Any = None, *, strings: bool = Fals
     target = None if y is None else as_dtype_of(vector(y, "y", n, columns=True), rows)
     weights = None if weight is None else as_dtype_of(check_weight(weight, n), rows)
     blocks = ArrayBlocks(Block(0, rows, target, weights), names)
-    if not strings:
+    if finite and not strings:
         check_finite(blocks)
     return blocks
 
@@ -214,10 +220,11 @@ def as_type(A: NDArray[Any], dtype: Any) -> NDArray[Any]:
     """A in C order and of this type; what overflows is infinity, which the check then names.
 
     Aligned too: numpy multiplies arrays that are not (they come out of messages between workers)
-    by other code than BLAS, which rounds otherwise.
+    by other code than BLAS, which rounds otherwise. Rows that must be copied are, by all threads.
     """
     with np.errstate(over="ignore"):
-        return np.require(A, dtype, ("C", "A"))
+        kept = A.dtype == dtype and A.flags.c_contiguous and A.flags.aligned
+        return np.require(A, dtype, ("C", "A")) if kept or A.ndim < 2 else copied(A, dtype)
 
 
 def _numbers(A: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,10 +9,12 @@ from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
+from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import is_sparse, like, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.block_products import forward
@@ -23,22 +25,37 @@ from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 Floats = NDArray[np.float64]
 
 
+class Estimator(BaseEstimator):
+    """scikit-learn's base, whose page in a notebook shows the certificate of the fit too."""
+
+    def _html_repr(self) -> str:
+        certificate: Certificate | None = vars(self).get("certificate_")
+        proof = "" if certificate is None else certificate._repr_html_()
+        return f"{super()._html_repr()}{proof}"
+
+
 def is_remote(X: Any) -> bool:
     """Whether the rows are not plain arrays in this process: Blocks or a dask collection."""
     return isinstance(X, Blocks) or is_dask(X)
 
 
 def validated_blocks(
-    estimator: Any, X: Any, y: Any = None, weight: Any = None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    weight: Any = None,
+    *,
+    reset: bool = True,
+    finite: bool = True,
 ) -> Blocks:
     """X as blocks, with the estimator's feature names and number checked or, at fit, set.
 
-    Rows are strings where its kernel compares strings, else numbers.
+    Rows are strings where its kernel compares strings, else numbers. finite: as of `as_blocks`.
     """
     if not isinstance(X, Blocks):
         _check_feature_names(estimator, X, reset=reset)
     strings = compares_strings(estimator)
-    blocks = as_blocks(as_known(X), y, weight, strings=strings)
+    blocks = as_blocks(as_known(X), y, weight, strings=strings, finite=finite)
     if isinstance(X, Blocks) and X.strings != strings:
         raise ValueError(
             f"{type(estimator).__name__} needs rows of {'strings' if strings else 'numbers'}, and "

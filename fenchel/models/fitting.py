@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, summed_history
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.loss.hinge import ModifiedHuber, SquaredHinge
 from fenchel.convex.loss.margin import Margin
@@ -27,7 +27,6 @@ from fenchel.models.progress import watch
 from fenchel.models.rank_deficiency import dependence_named_later, is_solved, least_norm
 from fenchel.models.rounding import round_solution
 from fenchel.models.targets import set_coefficients
-from fenchel.solve.least_squares.ridge import summed_history
 from fenchel.solve.minimise import Solution, minimise
 
 Floats = NDArray[np.float64]
@@ -71,7 +70,8 @@ def solve(
         closed = proved.closed(estimator.tol)
         solution = replace(solution, point=point, certificate=proved, converged=closed)
     elif found:
-        return warn_separated(estimator, problem, solution, found[0])
+        kept = warn_separated(estimator, problem, solution, found[0])
+        return round_solution(problem, kept, dtype, estimator.tol, scaling)
     design = problem.design
     if problem.penalty == L2(0.0) and is_solved(solution):
         wide = design.n_rows <= design.dimension

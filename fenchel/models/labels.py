@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -21,6 +21,7 @@ from fenchel.data.intake import as_blocks, as_dtype_of, check_weight
 from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 from fenchel.models.estimator import (
     SPAN,
+    Estimator,
     as_numpy,
     classes_of,
     is_remote,
@@ -48,7 +49,7 @@ class ScoreClassifier(ClassifierMixin):
         return on_device_of(labels, X) if numeric and dispatches(X) else labels
 
 
-class LinearClassifier(ScoreClassifier, BaseEstimator):
+class LinearClassifier(ScoreClassifier, Estimator):
     """A fitted linear classifier: one plane for two classes, one a class for more."""
 
     coef_: Any

@@ -15,7 +15,7 @@ from fenchel.convex.problem import Problem
 from fenchel.data.arrays import like, to_float64
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.block_products import forward
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.least_squares.result import LeastSquares
 from fenchel.solve.least_squares.solve import least_squares
 from fenchel.solve.minimise import DEPENDENT, ROUNDING, Solution
@@ -72,8 +72,7 @@ def least_norm(
 
     They are the least squares fit of the scores themselves. For problems without a penalty.
     """
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     w = solution.point[0]
     found = refit_scores(design.blocks, solution.point, problem.intercept)
     if not found.dependent and design.n_rows > design.dimension:

@@ -70,8 +70,11 @@ def round_point(
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         return point, proof, closed
     point = (w, b if b.ndim else float(b))
-    value = problem.known_value(point)
+    value = problem.known_value(point, tol)
     final = replace(proof, value=value.value, bound=paid(value, proof.bound))
+    if closed and not final.closed(tol):  # perhaps by the rounding of the value alone
+        value = problem.known_value(point)
+        final = replace(proof, value=value.value, bound=paid(value, proof.bound))
     if closed and not final.closed(tol):
         warn_rounded(final, dtype, tol)
     return point, final, closed and final.closed(tol)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from fenchel.data.blocks import Blocks
-from fenchel.models.estimator import as_numpy, is_remote, linear_scores, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, is_remote, linear_scores, validated_blocks
 from fenchel.models.rounding import is_in_range
 
 Floats = NDArray[np.float64]
 
 
-class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """A fitted linear model of one or several real targets."""
 
     coef_: Any

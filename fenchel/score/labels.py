@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import to_numpy
+from fenchel.data.parallel import parallel_map
 from fenchel.data.validation import check_weight
 
 
@@ -98,13 +99,20 @@ def _scores(score: Any, n: int) -> NDArray[np.float64]:
             )
     # One sum finds a NaN, and opposite infinities; the rest of the work is for those tables alone.
     with np.errstate(invalid="ignore", over="ignore"):
-        suspicious = np.isnan(values.sum())
+        suspicious = np.isnan(
+            sum(parallel_map(lambda part: values[part].sum(), _parts(len(values))))
+        )
     if suspicious and (bad := np.isnan(values)).any():
         raise ValueError(
             f"score is NaN in row {int(bad.argmax())}: a row without a score has no rank; "
             "drop it or score it"
         )
     return values
+
+
+def _parts(n: int) -> list[slice]:
+    """Runs of rows, each worth a thread's while: a megabyte or more."""
+    return [slice(first, first + 2**17) for first in range(0, max(n, 1), 2**17)]
 
 
 def _one_column(score: Any) -> NDArray[Any]:
@@ -120,6 +128,7 @@ def _one_column(score: Any) -> NDArray[Any]:
 
 
 def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[np.bool_]:
+    parts = _parts(len(labels))
     if labels.dtype.kind in "fO" and (bad := missing_of(labels)).any():
         row = int(bad.argmax())
         what = "NaN" if isinstance(labels[row], float) else repr(labels[row])
@@ -131,17 +140,22 @@ def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[
         if low != high and pos_label is None:
             return labels
     elif labels.dtype.kind in "iuf":
-        low, high = labels.min(), labels.max()
+        ends = parallel_map(lambda part: (labels[part].min(), labels[part].max()), parts)
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
     else:
         low, high = _ends(labels)
     if low == high and not one_class:
         raise ValueError(
             f"y has one class only, {_plain(low)!r}: a curve needs rows of both classes"
         )
-    other = labels == high
-    outside = ~(other | (labels == low))
-    if outside.any():
-        row = int(outside.argmax())
+    other = np.empty(labels.shape, bool)
+
+    def mark(part: slice) -> bool:
+        other[part] = labels[part] == high
+        return bool((other[part] | (labels[part] == low)).all())
+
+    if not all(parallel_map(mark, parts)):
+        row = int((~(other | (labels == low))).argmax())
         raise ValueError(
             "multiclass format is not supported: y has more than two classes: "
             f"{_plain(low)!r}, {_plain(high)!r} and, in row {row}, {_plain(labels[row])!r}; "

@@ -10,6 +10,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from fenchel.score.area.auc import auc
 from fenchel.score.area.average_precision import average_precision
+from fenchel.score.area.discrimination import gini, ks_statistic
 from fenchel.score.area.local_auc import local_auc
 from fenchel.score.area.partial_auc import partial_auc
 from fenchel.score.decision.threshold import neyman_pearson_threshold
@@ -73,6 +74,8 @@ SCORERS: dict[str, tuple[Callable[..., float], str | tuple[str, ...], bool]] = {
     "partial_auc": (partial_auc, SCORES, True),
     "local_auc": (local_auc, SCORES, True),
     "average_precision": (average_precision, SCORES, True),
+    "gini": (gini, SCORES, True),
+    "ks_statistic": (ks_statistic, SCORES, True),
     "neyman_pearson": (neyman_pearson_rate, SCORES, True),
     "accuracy": (accuracy, "predict", True),
     "balanced_accuracy": (balanced_accuracy, "predict", True),
@@ -98,9 +101,10 @@ def scorer(name: str, **parameters: Any) -> Any:
     Parameters
     ----------
     name : str
-        "auc", "partial_auc", "local_auc", "average_precision", "neyman_pearson", "accuracy",
-        "balanced_accuracy", "matthews_correlation", "f1", "precision", "recall", "specificity",
-        "neg_brier_score", "neg_log_loss"; or any other name that scikit-learn knows.
+        "auc", "partial_auc", "local_auc", "average_precision", "gini", "ks_statistic",
+        "neyman_pearson", "accuracy", "balanced_accuracy", "matthews_correlation", "f1",
+        "precision", "recall", "specificity", "neg_brier_score", "neg_log_loss"; or any other
+        name that scikit-learn knows.
     **parameters
         Those of the metric, such as max_fpr=0.1 for "partial_auc", rate=0.1 for "local_auc",
         alpha=0.05 and delta=0.05 for "neyman_pearson", average="macro" for "f1".

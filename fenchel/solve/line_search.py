@@ -9,7 +9,6 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.design.matrix import MatrixDesign, Point
 
@@ -19,8 +18,7 @@ T = TypeVar("T")
 
 def ridge(problem: Problem) -> float:
     """λ of the penalty λ|w|²/2, zero where there is none."""
-    assert isinstance(problem.penalty, L2)
-    return problem.penalty.lam
+    return problem.penalty.l2
 
 
 def pack(problem: Problem, point: Point) -> Floats:

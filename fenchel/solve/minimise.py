@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal
 import numpy as np
 
 from fenchel.convex.certificate import Certificate, warn_outside
-from fenchel.convex.certification.proof import SMALL
+from fenchel.convex.certification.proof import IN_FLOAT64, SMALL
 from fenchel.convex.objective import Objective, P
 from fenchel.data.blocks import one_blas_thread
 from fenchel.solve.centring import centred_solver
@@ -169,23 +169,29 @@ def _polish(
     A relative gap g leaves coefficients right to about √g: of 1e-6 three digits, where two more
     Newton steps give them all, and a few more the corner of a polyhedron. On small tables those
     cost next to nothing. A bound above the value shows how much rounding there is in it: such a
-    step is not taken.
+    step is not taken. No pass in pairs of floats is made where a gap of float64 is proved already:
+    the solver's own gap then says whether a step led on, and the best bound is kept.
     """
-    gap, idle, first = proved.relative_gap, 0, proved.steps + 1
+    last, idle, first = proved, 0, proved.steps + 1
     for step in range(first, first + min(most, 8)):
-        if min(gap, _left(state)) <= FINE or state.stalled or idle > 0:
+        gap, left = last.relative_gap, _left(state)
+        if min(gap, left) <= FINE or state.stalled or idle > 0:
             return
         state = solver.step(problem, state)
         if not math.isfinite(state.decrement):  # in the middle of a smooth problem
             continue
+        enough = max(gap, IN_FLOAT64)
         found = solver.prove(problem, state) if solver.proves else None
         if found is None:
-            found = problem.certify(state.point, state.seen, state.dual, enough=ROUNDING)
-        rounding = 1e-13 * abs(found.value)
-        if found.kind == "estimate" or not -rounding <= found.gap < gap * abs(proved.value):
+            found = problem.certify(state.point, state.seen, state.dual, enough=enough)
+        size = abs(found.value)
+        rounded = max(found.bound, last.bound) > found.value + 1e-13 * size
+        found = found.with_bound_of(last)
+        least = enough if _left(state) < 0.5 * left else math.nextafter(gap, 0.0)
+        if found.kind == "estimate" or rounded or not found.gap <= least * size:
             idle += 1
             continue
-        gap = found.relative_gap
+        last = found
         yield state, replace(found, steps=step)
 
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from fenchel.convex.loss.base import Loss, PiecewiseLinear
-from fenchel.convex.loss.distance import Huber, Square
+from fenchel.convex.loss.distance import Square
 from fenchel.convex.loss.multiclass import MulticlassHinge, Multinomial
 from fenchel.convex.penalty import L1L2, L2, NonNegative, is_nonnegative, is_unpenalised
 from fenchel.convex.problem import Problem
@@ -108,13 +108,13 @@ class SingleTargetOnly(Need):
 
 
 class PlainTargets(SingleTargetOnly):
-    """y a vector, or several under a loss that needs no continuation in its threshold."""
+    """y a vector, or several under a loss without a threshold, which continuation would set."""
 
     words = "one target at a time under Huber's loss"
 
     @classmethod
     def met(cls, objective: Any) -> bool:
-        return objective.targets is None or not isinstance(objective.loss, Huber)
+        return objective.targets is None or math.isinf(objective.loss.threshold)
 
 
 class LossNeed(Need):

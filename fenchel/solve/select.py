@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,8 +61,9 @@ def _suited(objective: Objective[Any], tol: float) -> Iterator[Solver]:
 
 
 def _by_shape(problem: Problem, tol: float) -> Solver:
-    """A kink in the loss asks for multipliers, one in the penalty for coordinates; without either
-    Newton by Cholesky for moderate d, by conjugate gradients for large or sparse d."""
+    """Piecewise-linear loss: augmented Lagrangian. L1: coordinate descent on a working set. Smooth
+    loss and penalty: Newton's method, by Cholesky factors for moderate d, by conjugate gradients
+    for large or sparse d."""
     if isinstance(problem.loss, MulticlassHinge):
         return MulticlassLagrangian(goal=tol)
     if is_piecewise_linear(problem.loss) or _is_narrow(problem):
@@ -79,7 +81,9 @@ def _by_shape(problem: Problem, tol: float) -> Solver:
 
 
 def _is_narrow(problem: Problem) -> bool:
-    return problem.targets is None and is_nearly_absolute(problem)
+    """Whether a threshold in the loss is so narrow that it is nearly a kink."""
+    has_threshold = problem.targets is None and math.isfinite(problem.loss.threshold)
+    return has_threshold and is_nearly_absolute(problem)
 
 
 def solver_named(name: str, objective: Objective[Any], tol: float = 0.0) -> Solver:

@@ -348,3 +348,36 @@ def test_least_squares_too_small_for_float32_states_the_value_of_its_coefficient
     model = fenchel.LinearRegression().fit(X, y)
     left = y - X.astype(float) @ model.coef_ - model.intercept_
     assert model.certificate_.value == pytest.approx(left @ left, rel=1e-9)
+
+
+def test_a_faint_lasso_states_the_value_of_its_coefficients():
+    """Two columns that are nearly one take coefficients of 10⁸ times the target's size, and scores
+    of float64 lose as many digits."""
+    rng = np.random.default_rng(0)
+    x, y = 4.0 * rng.standard_normal(12), 1e24 * rng.standard_normal(12)
+    X = np.stack([x, x + 1e-8 * rng.standard_normal(12)], axis=1)
+    model = Lasso(alpha=1234.0).fit(X, y)
+    w, b = [Fraction(v) for v in model.coef_.tolist()], Fraction(float(model.intercept_))
+    left = [
+        Fraction(t) - sum(a * Fraction(v) for a, v in zip(w, row, strict=True)) - b
+        for row, t in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    value = sum(r * r for r in left) / 24 + 1234 * sum(map(abs, w))
+    proof = model.certificate_
+    assert proof.gap >= 0.0 and model.converged_
+    assert abs(Fraction(proof.value) - value) <= Fraction(1, 10**13) * value
+
+
+def test_targets_whose_squares_leave_float32():
+    rng = np.random.default_rng(0)
+    X = np.stack([1e-9 * (rng.random(26) > 0.5), np.full(26, -3.7)], axis=1).astype(np.float32)
+    y = (-7e31 + 4e31 * (X[:, 0] > 0) + 1e30 * rng.random(26)).astype(np.float32)
+    model = LeastAbsoluteDeviations(alpha=0.2).fit(X, y)
+    assert model.converged_ and model.intercept_ == pytest.approx(np.median(y), rel=1e-3)
+
+
+def test_a_fold_without_weight_is_refused_in_words():
+    X, y = np.arange(6.0)[:, None] % 4, np.arange(6.0)
+    for model in (LassoCV(cv=2), fenchel.ElasticNetCV(cv=2)):
+        with pytest.raises(ValueError, match="a fold leaves no row with weight to fit"):
+            model.fit(X, y, sample_weight=[0, 0, 0, 1, 2, 1])

@@ -49,6 +49,8 @@ NAIVE = {
     "ModifiedHuber": oracles.modified_huber,
 }
 SCALAR = [loss for loss in LOSSES if not isinstance(loss, Joint)]
+# The laws are enough for a loss; an oracle says that it is also the one of its name.
+WITH_ORACLE = [loss for loss in SCALAR if type(loss).__name__ in NAIVE]
 finite = st.floats(-30, 30)
 
 
@@ -74,7 +76,7 @@ def test_every_public_class_is_a_case(kind, cases):
                 assert found in listed, f"{name} is in no list of tests/convex/cases.py"
 
 
-@pytest.mark.parametrize("loss", SCALAR, ids=repr)
+@pytest.mark.parametrize("loss", WITH_ORACLE, ids=repr)
 @settings(max_examples=40)
 @given(data=st.data())
 def test_value_is_the_textbook_formula(loss, data):
@@ -83,7 +85,7 @@ def test_value_is_the_textbook_formula(loss, data):
     assert given == pytest.approx(naive(loss, y)(z), rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.parametrize("loss", SCALAR, ids=repr)
+@pytest.mark.parametrize("loss", WITH_ORACLE, ids=repr)
 @settings(max_examples=15)
 @given(data=st.data())
 def test_conjugate_is_the_naive_supremum(loss, data):

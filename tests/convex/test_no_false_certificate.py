@@ -203,6 +203,20 @@ def test_the_value_is_that_of_the_coefficients_as_returned_in_float32(family):
     assert_true(model.certificate_, problem, point(model), closed=model.converged_)
 
 
+def test_a_separating_plane_in_float32_is_valued_as_it_is_returned():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 2)).astype(np.float32), np.arange(12) % 3
+    X[y == 1, 0] = 3.0 + np.arange(4, dtype=np.float32) / 7.0  # class 1 lies beyond all others
+    model = fitted(fenchel.ERMClassifier(penalty=None), X, y)
+    for k in range(3):
+        sign = np.where(y == k, 1.0, -1.0)
+        w = [Fraction(float(v)) for v in model.coef_[k]]
+        own = Exact.of(X, sign, None, log_loss, Fraction(1, 12), kind="logistic").value(
+            w, Fraction(float(model.intercept_[k]))
+        )
+        assert model.certificates_[k].value == pytest.approx(float(own), rel=1e-13)
+
+
 # G, H: denormal columns, and convergence without the gap ------------------------------------------
 
 
@@ -221,6 +235,20 @@ def test_nothing_converges_without_the_gap():
     model = fitted(fenchel.LeastAbsoluteDeviations(fit_intercept=False), X, y)
     assert not model.converged_ or model.certificate_.relative_gap <= model.tol
     assert model.certificate_.bound <= 0.67 <= model.certificate_.value + 1e-15  # |1.34|/2
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, csr_array])
+def test_quantiles_that_do_not_cross_on_a_denormal_column(wrap):
+    X = wrap(np.array([[1.0, -1e-310], [0.0, 2e-310], [1.0, 3e-310], [0.0, 0.0], [1.0, 1e-310]]))
+    y = np.array([2.0, 5.0, -1.0, 0.0, 2.0])
+    free = fenchel.QuantileRegressor(quantile=[0.5, 0.75], alpha=0.0, non_crossing=True)
+    with pytest.raises(ValueError, match=r"column 1 reaches only 3e-310.*multiply it by a power"):
+        free.fit(X, [-1.0, 2.0, 3.0, 0.0, 1.0])
+    for intercept in (True, False):
+        model = fenchel.QuantileRegressor(
+            quantile=[0.5, 0.75], alpha=0.1, non_crossing=True, fit_intercept=intercept
+        ).fit(X, y)
+        assert model.converged_ and not model.coef_[:, 1].any()
 
 
 # The families whose proofs are their own ----------------------------------------------------------

@@ -22,6 +22,11 @@ NAIVE = {
 }
 
 
+# The laws are enough for a penalty; an oracle, for a sum over entries, says that it is also the one
+# of its name.
+WITH_ORACLE = [penalty for penalty in PENALTIES if type(penalty).__name__ in NAIVE]
+
+
 def euclid(u, v):
     return float((u * v).sum())
 
@@ -35,7 +40,7 @@ def test_laws(penalty, global_random_seed):
     check_penalty(penalty, seed=global_random_seed)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("penalty", WITH_ORACLE, ids=repr)
 @settings(max_examples=30)
 @given(
     w=hnp.arrays(float, st.integers(1, 5), elements=st.floats(-20, 20).map(lambda x: round(x, 6))),
@@ -49,7 +54,7 @@ def test_the_textbook_formula(penalty, w, step):
     assert penalty.prox(w, step) == pytest.approx(brute, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("penalty", WITH_ORACLE, ids=repr)
 @pytest.mark.parametrize("v", [-2.0, -0.25, 0.0, 0.05, 3.0])
 def test_conjugate_is_the_naive_supremum(penalty, v):
     brute = oracles.conjugate(naive(penalty), v) if v else 0.0

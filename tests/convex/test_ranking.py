@@ -98,6 +98,20 @@ def test_sums_are_their_definition(loss, setting) -> None:
     assert found.stray <= 1e-11 * (1 + abs(z).max()) * (1 + value)
 
 
+@pytest.mark.parametrize("margin", [36.0, 60.0])
+@pytest.mark.parametrize("rows", [3, 70, 600])  # a target: one by one, and by panels
+def test_losses_that_are_tiny_keep_their_digits(rows, margin) -> None:
+    y = np.repeat([0.0, 1.0, 2.0], rows)
+    z = margin * y + np.tile(np.arange(rows), 3) / rows
+    pairs = TargetPairs.of(y)
+    found = pair_sums(Logistic(), pairs, z, 1.0)
+    t = (z[:, None] - z)[y[:, None] > y]
+    value = math.fsum(np.log1p(np.exp(-t)).tolist()) / len(t)
+    assert abs(found.value - value) <= found.error + 8.0 * margin * 2.0**-52 * value
+    panels = len(pairs.spans[1]) > 0  # which leave out what is below e⁻⁴⁰
+    assert panels or found.error <= 1e-11 * value
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_forces_are_derivatives(loss) -> None:
     y, g, s, z = case(40, 10**6, 2, 1.0, True)

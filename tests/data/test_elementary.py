@@ -33,6 +33,7 @@ def over(function):
 
 
 exp, log1p, xlogx = over(compiled.exp), over(compiled.log1p), over(compiled.xlogx)
+exp_single = over(compiled.exp_single)
 
 
 def units(found, exact):
@@ -103,3 +104,14 @@ def test_scalars_agree_with_arrays():
             elementary.clip(v, -0.5, 0.5)[0], compiled.clip(x[i], -0.5, 0.5)
         )
         np.testing.assert_array_equal(elementary.maximum(v, 0.25)[0], compiled.maximum(x[i], 0.25))
+
+
+def test_exp_single_is_within_two_units_below_zero_and_nothing_below_minus_87():
+    x = np.concatenate([-90.0 * RNG.random(4000), -np.geomspace(1e-9, 1.0, 2000), [0.0, -np.inf]])
+    x = np.append(x, np.nan).astype(np.float32)
+    found, exact = exp_single(x), np.exp(x.astype(np.float64))
+    normal = x >= -87.0
+    assert found.dtype == np.float32
+    unit = np.spacing(exact[normal].astype(np.float32)).astype(np.float64)
+    assert (np.abs(found[normal] - exact[normal]) / unit).max() <= 2.0
+    assert not found[x < -87.0].any() and np.isnan(found[-1])

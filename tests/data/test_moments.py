@@ -232,3 +232,55 @@ def test_shared_moments_merge_to_the_whole():
         np.testing.assert_allclose(got.mean, whole.mean, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(got.scatter, whole.scatter, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(whole.pooled.mean, X.mean(0), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("d", [1, 7, 15, 16, 17, 33, 150])
+def test_compiled_moments_of_any_width(d, order):
+    rng = np.random.default_rng(d)
+    X = np.array(rng.standard_normal((2**18 // d, d)) * rng.uniform(0.1, 9.0, d) + 5.0, order=order)
+    s = rng.integers(0, 3, len(X)) * rng.random(len(X))
+    for weight in (None, s):
+        seen = []
+        for count in (1, 3, 16):
+            with threads(count):
+                seen.append(as_blocks(X, None, weight).reduce(Moments.of))
+        for got in seen[1:]:
+            np.testing.assert_array_equal(got.scatter, seen[0].scatter)
+            np.testing.assert_array_equal(got.mean, seen[0].mean)
+        want = Moments.of_rows(X, weight)
+        np.testing.assert_allclose(seen[0].weight, want.weight, rtol=1e-14)
+        np.testing.assert_allclose(seen[0].mean, want.mean, rtol=1e-12)
+        np.testing.assert_allclose(seen[0].scatter, want.scatter, rtol=1e-12, atol=1e-8)
+        np.testing.assert_array_equal(seen[0].scatter, seen[0].scatter.T)
+
+
+def test_a_part_whose_sample_is_far_from_its_mean_is_summed_again():
+    # The rows at which a part is centred are every few: these lie 1e9 away from all others.
+    rng = np.random.default_rng(0)
+    noise = rng.integers(-1000, 1000, (2**18, 2)) / 1024.0
+    X = noise.copy()
+    seen = np.arange(len(X)) % 32 == 0
+    X[seen] += 1e9
+    s = np.where(seen, 1e-9, 1.0)
+    got, want = as_blocks(X, None, s).reduce(Moments.of), Moments.of_rows(X, s)
+    np.testing.assert_allclose(got.mean, want.mean, rtol=1e-12)
+    np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-10)
+
+
+def test_a_constant_column_has_no_scatter():
+    X = np.random.default_rng(0).standard_normal((2**16, 4))
+    X[:, 1], X[:, 3] = 0.1, 1e17 / 3.0
+    got = as_blocks(X).reduce(Moments.of)
+    assert not got.scatter[1].any() and not got.scatter[:, 3].any()
+    assert got.mean[1] == 0.1 and got.mean[3] == 1e17 / 3.0
+
+
+def test_rows_without_weight_may_hold_anything_in_a_compiled_pass():
+    X = np.random.default_rng(0).standard_normal((2**16, 3))
+    s = (np.arange(len(X)) % 5 > 0).astype(float)
+    want = as_blocks(X[s > 0.0]).reduce(Moments.of)
+    X[s == 0.0] = 1e300
+    got = as_blocks(X, None, s).reduce(Moments.of)
+    np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(got.mean, want.mean, atol=1e-13)

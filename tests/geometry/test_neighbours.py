@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fenchel.data.blocks import threads
+from fenchel.geometry import neighbours
 from fenchel.geometry.neighbours import nearest, tree_pays
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """A tree for any number of rows."""
+    monkeypatch.setattr(neighbours, "FEWEST_ROWS", 1)
 
 
 def agrees(X, Q, k):
     expected = naive.nearest(Q, X, k)
-    for count in (1, 2):
+    for count in (1, 2, 5):
         with threads(count):
             found = nearest(X, Q, k)
         for a, b in zip(found, expected, strict=True):
@@ -65,7 +72,7 @@ def test_near_ties_around_the_last_candidate():
     agrees(X, np.full((1, 2), 1e-17), 5)
 
 
-def test_containers_and_all_points():
+def test_containers_and_all_points(monkeypatch):
     rng = np.random.default_rng(1)
     X, Q = rng.normal(size=(600, 3)), rng.normal(size=(9, 3))
     X[np.abs(X) < 0.5] = 0.0
@@ -74,7 +81,9 @@ def test_containers_and_all_points():
         for a, b in zip(nearest(rows, Q, 4), expected, strict=True):
             np.testing.assert_array_equal(a, b)
     agrees(X, Q, 600)
-    assert tree_pays(600, 3, 4) and not tree_pays(600, 3, 600) and not tree_pays(10**6, 12, 4)
+    monkeypatch.undo()
+    assert tree_pays(600, 3, 4, 200) and not tree_pays(600, 3, 4, 100)
+    assert not tree_pays(600, 3, 600, 200) and not tree_pays(10**6, 12, 4, 200)
 
 
 @pytest.mark.parametrize("bad", [np.nan, 1e200])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -29,6 +31,25 @@ def task(n=300, classes=2, seed=0):
 
 def made(name):
     return scorer(name, **GIVEN.get(name, {}))
+
+
+def test_every_metric_is_a_scorer():
+    """A new metric joins `SCORERS`, with what it asks the estimator for."""
+    asked = {"y_pred", "y_score", "y_proba"}
+    public = (getattr(fenchel.score, name) for name in fenchel.score.__all__)
+    metrics = {
+        one
+        for one in public
+        if inspect.isfunction(one) and signature(one).return_annotation == "float"
+        for first, second, *_ in [[*signature(one).parameters, "", ""]]
+        if first == "y_true" and second in asked
+    }
+    # scikit-learn's own scorers of these names are ours too; a slope of 1 and an intercept of 0 are
+    # best, not the greatest.
+    others = {"roc_auc_score", "average_precision_score", "calibration_slope"}
+    others |= {"calibration_intercept"}
+    missing = metrics - {metric for metric, *_ in SCORERS.values()}
+    assert {one.__name__ for one in missing} <= others
 
 
 @pytest.mark.parametrize("name", SCORERS)
@@ -191,7 +212,7 @@ def test_scikit_learns_names_pass():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("gini", {}, "no scorer is called 'gini': there are accuracy, auc"),
+        ("giny", {}, "no scorer is called 'giny': there are accuracy, auc"),
         ("r2", {"x": 1}, "'r2' is scikit-learn's scorer and takes no parameters here"),
         ("auc", {"max_fpr": 0.1}, "'auc' has no parameter 'max_fpr': it has sample_weight, pos_l"),
         ("auc", {"level": 0.9}, "'auc' has no parameter 'level'"),

@@ -29,6 +29,7 @@ def chained(n: int, steps: int) -> Any:
 CASES: dict[str, Callable[..., Any]] = {
     "scree": lambda **w: show.scree(np.linspace(1.0, 0.0, 100), **w),
     "scree of one column": lambda **w: show.scree([2.0], **w),
+    "scree with negative values": lambda **w: show.scree(np.linspace(3.0, -1.0, 100), **w),
     "map_quality": lambda **w: show.map_quality(
         [1, 2, 3],
         trustworthiness=[0.8, 0.97, 0.99],

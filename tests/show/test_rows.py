@@ -100,6 +100,25 @@ def test_a_scree_plot_sums_up():
     assert [row["c"] for row in rows] == pytest.approx([0.5, 0.8, 1.0])
 
 
+def test_a_scree_plot_shows_negative_eigenvalues():
+    """Of distances that are not Euclidean: in the title's share they count for nothing."""
+    chart = show.scree([6.0, 4.0, 0.0, -1e-18, -2.0])
+    rows = next(rows for rows in tables(chart) if "c" in rows[0])
+    assert [row["s"] for row in rows] == pytest.approx([0.6, 0.4, 0.0, 0.0, -0.2])
+    assert [row["c"] for row in rows] == pytest.approx([0.6, 1.0, 1.0, 1.0, 1.0])
+    assert "1 eigenvalue is negative (bars below zero), 20 % of the sum" in notes(chart)
+    many = show.scree(np.linspace(3.0, -1.0, 101))
+    rows = next(rows for rows in tables(many) if "c" in rows[0])
+    assert [row["n"] for row in rows] == [*range(1, 21), *range(92, 102)]
+    assert "The first 20 and the last 10 of 101." in notes(many)
+    assert "25 eigenvalues are negative" in notes(many)
+    D = np.abs(np.subtract.outer(POINTS[:30, 0], POINTS[:30, 0])) ** 1.5
+    B = -0.5 * D**2
+    B -= B.mean(axis=0)
+    B -= B.mean(axis=1)[:, None]
+    assert "negative" in notes(show.scree(np.linalg.eigvalsh(B)[::-1]))
+
+
 def test_groups_may_be_words_or_left_out():
     """Labels of any clustering: words, and the -1 of rows that belong to none."""
     codes = np.array([1, 0, 1, 1])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fenchel.data.blocks import Block, Blocks, tree_sum
 from fenchel.data.intake import as_blocks
-from fenchel.solve.least_squares.solve import least_squares
+from fenchel.solve.least_squares.solve import LeastSquaresLimits, least_squares
 
 
 class Pieces(Blocks):
@@ -40,8 +40,9 @@ class Pieces(Blocks):
         return sp.issparse(self.blocks[0].X)
 
 
-def fit(X, y, weight=None, intercept=True):
-    return least_squares(as_blocks(X, y, weight), intercept)
+def fit(X, y, weight=None, intercept=True, **limits):
+    limits = LeastSquaresLimits(**limits)
+    return least_squares(as_blocks(X, y, weight), intercept, limits)
 
 
 def shortest(X, y, weight=None, intercept=True):

@@ -25,7 +25,10 @@ from fenchel import (
     convergence_profile,
     minimise,
 )
+from fenchel.convex.certification import proof
 from fenchel.convex.loss.distance import Distance
+from fenchel.models.lasso.elastic_net_path import ElasticNetPath
+from fenchel.solve.sparse import coordinate_descent
 
 SMOOTH = [loss for loss in LOSSES if np.isfinite(loss.smoothness)]
 SOLVERS = [Newton(), Newton(sample=False), NewtonCG(), GradientDescent("line")]
@@ -149,3 +152,34 @@ def test_starts_where_told() -> None:
 def test_without_proof_no_warning_and_no_certificate() -> None:
     solution = minimise(problem_of(Logistic()), tol=1e-6, proof=False)
     assert solution.converged and solution.certificate.kind == "estimate"
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Multinomial(3), Square()], ids=str)
+def test_steps_after_the_proof_make_no_pass_in_pairs(loss, monkeypatch) -> None:
+    """They are there for the digits of the coefficients: a pass in pairs of floats costs more than
+    the whole fit of a small table, and the proof that was asked for stands."""
+    passes = []
+    pairs = proof.pair_evidence
+    monkeypatch.setattr(proof, "pair_evidence", lambda *given: passes.append(1) or pairs(*given))
+    problem = problem_of(loss)
+    solution = minimise(problem, Newton(), tol=1e-6)
+    assert solution.converged and not passes
+    assert solution.certificate.relative_gap <= 1e-9
+    w, b = solution.point
+    seen = problem.evaluate((w, b), exact=True)
+    assert np.abs(seen.grad_w + 0.1 * w).max() <= 2e-8  # √(2λP · 1e-15)
+    assert np.abs(seen.grad_b).max() <= 2e-8
+
+
+def test_a_path_makes_one_proof_a_step(monkeypatch) -> None:
+    """A point is not proved again under the next penalty, where its gap is wide open."""
+    proofs = []
+    evidence = coordinate_descent.evidence_of
+    monkeypatch.setattr(
+        coordinate_descent, "evidence_of", lambda *given: proofs.append(1) or evidence(*given)
+    )
+    design = problem_of(Square(), d=8).design
+    walk = ElasticNetPath(1.0, tol=1e-4, polish=0.0)
+    fits = walk.fits(design, walk.grid(design, 1e-2, 30))
+    assert all(fit.converged and fit.certificate.kind == "duality" for fit in fits)
+    assert len(proofs) == 1 + sum(fit.steps for fit in fits) <= 45

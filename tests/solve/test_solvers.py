@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from solve.cases import LOSSES, PENALTIES, ROWS, SOLVERS, kernel_problem, problem_of, table
 
+import fenchel.solve
 from fenchel import (
     L1,
     L2,
@@ -30,8 +31,17 @@ from fenchel.convex.ranking.objective import Ranking
 from fenchel.data.pairs.target_tree import TargetPairs
 from fenchel.solve.piecewise.multiclass_hinge import MulticlassLagrangian
 from fenchel.solve.select import refusal, select
+from fenchel.solve.solver import Solver
 from fenchel.solve.sparse.nonnegative import NonNegativeDescent
 from fenchel.testing import check_solver
+
+
+def test_every_public_solver_is_a_case():
+    """A new solver joins `SOLVERS` of solve/cases.py."""
+    public = {getattr(fenchel.solve, name) for name in fenchel.solve.__all__}
+    solvers = {one for one in public if isinstance(one, type) and issubclass(one, Solver)}
+    # Gradient descent takes hundreds of steps, and has a test of its own below.
+    assert {type(one) for one in SOLVERS} | {Solver, GradientDescent} == solvers
 
 
 @pytest.mark.parametrize("rows", ROWS)

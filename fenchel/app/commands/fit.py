@@ -8,6 +8,7 @@ import click
 
 from fenchel.app.command_line import options
 from fenchel.app.command_line.terminal import note, say, say_json, stepper
+from fenchel.data.display.counts import counted
 
 if TYPE_CHECKING:
     from fenchel.app.prepare import Training
@@ -226,7 +227,7 @@ def _verdict(
     from fenchel.app.report.analysis.selected_model import definition_of
 
     task, (rows, columns) = data.task, data.X.shape
-    said = f"{rows:,} rows, {columns} column{'s' if columns != 1 else ''} encoded"
+    said = f"{rows:,} rows, {counted(columns, 'column')} encoded"
     say(f"{data.source.name}: {said}; {task_words(task)}")
     if judged is not None and data.test is not None:
         say(f"judged by {data.test.height} rows kept apart:")

@@ -14,7 +14,7 @@ from fenchel.app.modelfile.arrays import DIMENSIONS, NUMBERS, dtype_from
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
 from fenchel.app.modelfile.manifest import FORMATS, fields
 from fenchel.app.modelfile.validators import NamedLengths, described, is_label
-from fenchel.app.modelfile.values import KINDS, VALUES, class_of
+from fenchel.app.modelfile.values import KINDS, class_of, stored
 
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _PLAIN = {"b": bool, "i": int, "u": int, "f": float}
@@ -258,9 +258,10 @@ class Decoder:
     def _value(self, content: Any, where: str) -> Any:
         held = fields(content, where, ("class", "fields"))
         name = held["class"]
-        if type(name) is not str or name not in VALUES:
+        entry = stored(name) if type(name) is str else None
+        if entry is None:
             raise ModelFileError(f"{where} holds a {str(name)[:60]!r}, which is not known")
-        entry, sizes = VALUES[name], NamedLengths()
+        sizes = NamedLengths()
         asked = tuple(key for key in entry.fields if key not in entry.added)
         given = fields(held["fields"], f"{where} ({name})", asked, tuple(entry.added))
         values = {key: self.value(one, f"{where} ({name})") for key, one in given.items()}

@@ -31,7 +31,7 @@ from fenchel.app.modelfile.arrays import ArrayLayout, dtype_name, raw
 from fenchel.app.modelfile.estimators import ESTIMATORS, ONLY_FOR_FITTING, estimator_class
 from fenchel.app.modelfile.manifest import FORMATS, fits_64_bits
 from fenchel.app.modelfile.validators import described, is_label
-from fenchel.app.modelfile.values import KINDS, VALUES, class_of
+from fenchel.app.modelfile.values import KINDS, class_of, stored
 
 LONG = 64  # a longer sequence of equal numbers is an array
 
@@ -79,8 +79,8 @@ class ValueEncoder:
             return self._array_like(value)
         if kind is np.random.RandomState:
             return self._random(value)
-        if kind.__name__ in VALUES and kind is class_of(kind.__name__):
-            entry = VALUES[kind.__name__]
+        entry = stored(kind.__name__)
+        if entry is not None and kind is class_of(kind.__name__):
             fields = entry.take(value, entry.fields)
             held = {
                 name: self.value(field)

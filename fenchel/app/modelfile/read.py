@@ -14,6 +14,7 @@ from fenchel.app.modelfile.container import Container
 from fenchel.app.modelfile.decode import Decoder
 from fenchel.app.modelfile.manifest import fields, named
 from fenchel.convex.certificate import Certificate, warn_outside
+from fenchel.data.display.counts import counted
 from fenchel.data.display.result_table import frame_like
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class ModelFile:
             parts.append(f"classes {', '.join(named)}{more}")
         columns = own.get("n_features_in_") if self.encoder is None else len(self.encoder.columns)
         if columns is not None:
-            parts.append("1 column" if columns == 1 else f"{columns} columns")
+            parts.append(counted(columns, "column"))
         proof = own.get("certificate_")
         parts.append(str(proof) if isinstance(proof, Certificate) else "no certificate")
         return f"<ModelFile: {'; '.join(parts)}>"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -122,10 +123,7 @@ class StoredValue:
     added: Mapping[str, Any] = field(default_factory=dict)
 
 
-_DISTANCE, _MARGIN = "fenchel.convex.loss.distance", "fenchel.convex.loss.margin"
-_HINGE = "fenchel.convex.loss.hinge"
-MARGIN_HOMES = (_MARGIN, _HINGE)
-_PENALTY, _STATE = "fenchel.convex.penalty", "fenchel.solve.online.averaging"
+_STATE = "fenchel.solve.online.averaging"
 _KERNEL, _METRIC = "fenchel.geometry.kernel.vector_kernels", "fenchel.geometry.search.metric"
 _CENTRED = "fenchel.models.spectral.centred."
 _AFFINITY = "fenchel.models.manifold.affinity."
@@ -158,28 +156,11 @@ _planes: dict[str, Check] = {
 # Fitted arrays that are not numpy's come back as numpy's: a file needs no other library.
 _dense = {"dense": any_array("iufb")}
 
-VALUES: dict[str, StoredValue] = {
+# All but losses and penalties.
+_VALUES: dict[str, StoredValue] = {
     "csr_matrix": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "csr_array": StoredValue("scipy.sparse", _dense, _take_dense, _make_dense),
     "Tensor": StoredValue("torch", _dense, _take_tensor, _make_dense),
-    "Square": StoredValue(_DISTANCE, {}),
-    "Absolute": StoredValue(_DISTANCE, {}),
-    "Huber": StoredValue(_DISTANCE, {"eps": number}),
-    "Pinball": StoredValue(_DISTANCE, {"quantile": number}),
-    "EpsilonInsensitive": StoredValue(_DISTANCE, {"eps": number}),
-    "SquaredEpsilonInsensitive": StoredValue(_DISTANCE, {"eps": number}),
-    "SquareMargin": StoredValue(_HINGE, {}),
-    "Logistic": StoredValue(_MARGIN, {}),
-    "Hinge": StoredValue(_HINGE, {}),
-    "SquaredHinge": StoredValue(_HINGE, {}),
-    "Exponential": StoredValue(_MARGIN, {}),
-    "ModifiedHuber": StoredValue(_HINGE, {}),
-    "Multinomial": StoredValue("fenchel.convex.loss.multiclass", {"n_classes": count}),
-    "MulticlassHinge": StoredValue("fenchel.convex.loss.multiclass", {"n_classes": count}),
-    "L2": StoredValue(_PENALTY, {"lam": number}),
-    "L1": StoredValue(_PENALTY, {"lam": number, "positive": flag}),
-    "ElasticNet": StoredValue(_PENALTY, {"lam": number, "l1_ratio": number, "positive": flag}),
-    "NonNegative": StoredValue(_PENALTY, {}),
     "Linear": StoredValue(_KERNEL, {}),
     "Polynomial": StoredValue(_KERNEL, {"degree": count, "gamma": number, "coef0": number}),
     "Gaussian": StoredValue(_KERNEL, {"gamma": number}),
@@ -385,8 +366,34 @@ VALUES: dict[str, StoredValue] = {
 }
 
 
+# Checks of a parameter of a loss or a penalty by its annotation.
+_PARAMETER = {"float": number, "int": count, "bool": flag}
+
+
+@cache
+def _losses_and_penalties() -> dict[str, StoredValue]:
+    """Every loss and penalty of `convex` with its parameters, read off the dataclasses."""
+    from fenchel.convex.catalogue import losses, penalties  # scipy: not to inspect a file
+
+    return {
+        name: StoredValue(cls.__module__, {f.name: _PARAMETER[str(f.type)] for f in fields(cls)})
+        for name, cls in {**losses(), **penalties()}.items()
+    }
+
+
+def stored(name: str) -> StoredValue | None:
+    """How values of a class are stored; None for a class that no file may hold."""
+    return _VALUES.get(name) or _losses_and_penalties().get(name)
+
+
+def stored_names() -> list[str]:
+    """The classes that a file may hold."""
+    return [*_VALUES, *_losses_and_penalties()]
+
+
 def class_of(name: str) -> Any:
     """The class that a name of the list stands for."""
     if name == "Tensor":  # one that is met was made by torch, one that is read needs no torch
         return sys.modules["torch"].Tensor if "torch" in sys.modules else None
-    return getattr(import_module(VALUES[name].home), name)
+    entry = stored(name)
+    return None if entry is None else getattr(import_module(entry.home), name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fenchel.app.metrics import NAMES, metrics
-from fenchel.app.predictions import answers_of
+from fenchel.app.predictions import answers_of, gives_probabilities
 from fenchel.app.report.analysis import (
     binary as two,
 )
@@ -280,7 +280,7 @@ def _two(found: Study, points: OperatingPoints | None) -> Numbers:
     assert found.score is not None and points is not None
     y, score = found.y_test, found.score
     table = two.decisions(y, score, points.threshold, found.options)
-    probable = two.gives_probabilities(found.model)
+    probable = gives_probabilities(found.model)
     return {
         "decisions": {
             "score": "its probability of the positive class" if probable else "its score",

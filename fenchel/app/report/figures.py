@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fenchel import show
-from fenchel.app.report.analysis.binary import gives_probabilities
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.analysis.decision_plane import (
     boundary,
     component_boundary,
@@ -162,7 +162,7 @@ def figure_of_time(found: Study) -> dict[str, Figure]:
 
 
 def _history(model: Any) -> tuple[Certificate, ...] | None:
-    history = getattr(model, "history_", None)
+    history = vars(model).get("history_")
     return history if history and len(history) > 1 else None
 
 

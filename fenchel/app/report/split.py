@@ -27,6 +27,7 @@ from sklearn.model_selection import (
 from fenchel.app.errors import BadData, BadUsage
 from fenchel.app.table.task import Task, find_task, near
 from fenchel.app.table.text.cells import days, numbers
+from fenchel.data.display.counts import counted
 
 Rows = NDArray[np.intp]
 Fold = tuple[Rows, Rows]
@@ -176,8 +177,8 @@ def split_rows(
     codes = None if task.kind == "number" else task.codes(kept)
     if codes is None and kept.height < LEAST_OF_NUMBER:
         raise BadData(
-            f"the table has {_rows(kept.height)} with a target, and at least {LEAST_OF_NUMBER} are "
-            "needed to compare models: give it more rows"
+            f"the table has {counted(kept.height, 'row')} with a target, and at least "
+            f"{LEAST_OF_NUMBER} are needed to compare models: give it more rows"
         )
     groups = None
     if by.groups is not None:
@@ -324,8 +325,9 @@ def _check_parts(
         if counts.min() < least:
             name = task.classes[int(counts.argmin())][:60]
             raise BadData(
-                f"split by '{by.column}', the {words} part has {_rows(int(counts.min()))} of class "
-                f"'{name}', and {least} are needed: change --test-share, or split at random"
+                f"split by '{by.column}', the {words} part has "
+                f"{counted(int(counts.min()), 'row')} of class '{name}', and {least} "
+                "are needed: change --test-share, or split at random"
             )
 
 
@@ -357,8 +359,8 @@ def _without_rare(
     if len(task.classes) - len(rare) < 2:
         name, count = rare[0]
         raise BadData(
-            f"the class '{name[:60]}' of the target '{task.target}' has {_rows(count)}, and "
-            f"at least {LEAST_OF_CLASS} of each of two classes are needed to compare models: "
+            f"the class '{name[:60]}' of the target '{task.target}' has {counted(count, 'row')}, "
+            f"and at least {LEAST_OF_CLASS} of each of two classes are needed to compare models: "
             "give it more rows"
         )
     good = ~few[codes]
@@ -386,7 +388,3 @@ def sampled(task: Task, y: NDArray[Any], seed: int) -> Rows:
         np.arange(n), train_size=CONTEST_ROWS, random_state=seed, stratify=strata
     )
     return np.sort(found)
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"

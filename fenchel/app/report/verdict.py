@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from fenchel.app.report.estimates import estimate_of
+from fenchel.data.display.counts import counted
 from fenchel.data.display.rounding import DOWN, UP, percent
 from fenchel.score.estimate import Estimate
 from fenchel.show.formatting import estimated, number
@@ -45,7 +46,7 @@ def _printable(line: str) -> str:
 def task_line(numbers: Numbers) -> str:
     """The table and what it was asked."""
     source, task, rows = numbers["source"], numbers["task"], numbers["rows"]
-    columns = "1 column" if source["columns"] == 1 else f"{source['columns']} columns"
+    columns = counted(source["columns"], "column")
     left = rows["read"] - rows["used"]
     some = f"{rows['used']:,} of {rows['read']:,} rows" if left else f"{rows['used']:,} rows"
     table = f"{source['name']}: {some}, {columns}"
@@ -94,8 +95,7 @@ def model_line(numbers: Numbers) -> str:
     params = {**model["chosen_params"], **model["found_params"]}
     chosen = ", ".join(f"{key}={short(value)}" for key, value in params.items())
     rivals = len(contest["models"]) - 1
-    against = "a constant" if not rivals else f"{rivals} other models and a constant"
-    against = against.replace("1 other models", "1 other model")
+    against = f"{counted(rivals, 'other model')} and a constant" if rivals else "a constant"
     how = "chosen against" if rivals else "compared with"
     return f"model: {model['words']}{f' ({chosen})' if chosen else ''}, {how} {against}"
 
@@ -133,7 +133,7 @@ def findings_line(numbers: Numbers) -> str:
     """How many checks were made, and what they found."""
     found = numbers["findings"]
     count = {kind: sum(one["severity"] == kind for one in found) for kind in ("problem", "warning")}
-    parts = [f"{many} {kind}{'s' if many > 1 else ''}" for kind, many in count.items() if many]
+    parts = [counted(many, kind) for kind, many in count.items() if many]
     codes = ", ".join(f"{one['code']} {one['name']}" for one in found if one["severity"] in count)
     said = " and ".join(parts) or "no problem and no warning"
     return f"{len(found)} checks: {said}{f' ({codes})' if codes else ''}"

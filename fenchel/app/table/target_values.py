@@ -12,6 +12,7 @@ from fenchel.app.table.profile.column_profile import spelling_variants
 from fenchel.app.table.profile.suspect_values import is_code, suspect_values
 from fenchel.app.table.task import Task
 from fenchel.app.table.text.cells import labels_of, numbers
+from fenchel.data.display.counts import counted
 
 _FEW = 0.02  # share of rows beside two values that are likelier mistakes than numbers
 _UNKNOWN = re.compile(
@@ -59,7 +60,7 @@ def _numbers(values: pl.Series, places: NDArray[np.int64]) -> list[str]:
     x = numbers(values).fill_null(np.nan).to_numpy()
     told = []
     for one in suspect_values(x):
-        rows = f"{one.count:,} row{'' if one.count == 1 else 's'}"
+        rows = counted(one.count, "row")
         if one.kind == "dominant":
             told.append(
                 f"{one.cell:.10g} in row {places[one.rows[0]]} is so far from all others (up to "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fenchel.app.errors import BadData, BadUsage
 from fenchel.app.table.text.cells import cells, labels_of, numbers
+from fenchel.data.display.counts import counted
 
 Kind = Literal["two classes", "several classes", "number", "none"]
 # Names that a column to predict goes by, the surest first; separators and case do not count.
@@ -173,16 +174,18 @@ def find_task(
         raise BadData(f"the target '{target}' is missing in every row: choose another column")
     held = values.drop_nulls()
     counts = labels_of(held).value_counts(sort=True)
-    counted = dict(zip(counts.to_series(0).to_list(), counts["count"].to_list(), strict=True))
-    if len(counted) == 1:
+    frequencies = dict(zip(counts.to_series(0).to_list(), counts["count"].to_list(), strict=True))
+    if len(frequencies) == 1:
         rest = f" and {dropped} missing cells ('-' counts as missing)" if dropped else ""
         raise BadData(
-            f"the target '{target}' holds nothing but '{next(iter(counted))}'{rest}: there is "
-            "nothing to learn; choose another column"
+            f"the target '{target}' holds nothing but '{next(iter(frequencies))}'{rest}: there is "
+            "nothing to predict; choose another column"
         )
-    found, why = _kind(target, held, counted) if kind is None else (kind, "that kind was asked for")
-    _check_kind(target, found, held, counted)
-    notes = [f"{_rows(dropped)} without a target left out"] if dropped else []
+    found, why = (
+        _kind(target, held, frequencies) if kind is None else (kind, "that kind was asked for")
+    )
+    _check_kind(target, found, held, frequencies)
+    notes = [f"{counted(dropped, 'row')} without a target left out"] if dropped else []
     reason = f"{how}; {why}"
     if positive is not None and found != "two classes":
         raise BadUsage(
@@ -191,19 +194,15 @@ def find_task(
         )
     if found == "number":
         return Task("number", target, (), reason, dropped, tuple(notes))
-    single = [label for label, count in counted.items() if count == 1]
+    single = [label for label, count in frequencies.items() if count == 1]
     for label in single[:3]:
         notes.append(f"the class '{label}' has a single row: nothing can be said about it")
-    classes, positive_by = _ordered(found, counted, positive, target)
+    classes, positive_by = _ordered(found, frequencies, positive, target)
     return Task(found, target, classes, reason, dropped, tuple(notes), positive_by)
 
 
 def _what(kind: Kind) -> str:
     return "numbers" if kind == "number" else kind
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def near(name: str, known: Sequence[str]) -> str:
@@ -312,19 +311,19 @@ def _codes(values: pl.Series, classes: Sequence[str]) -> pl.Series:
     return found
 
 
-def _kind(target: str, held: pl.Series, counted: dict[str, int]) -> tuple[Kind, str]:
-    if len(counted) == 2:
+def _kind(target: str, held: pl.Series, frequencies: dict[str, int]) -> tuple[Kind, str]:
+    if len(frequencies) == 2:
         return "two classes", "it holds two values"
     if held.dtype in (pl.String, pl.Boolean):
-        return "several classes", f"it holds {len(counted)} texts"
+        return "several classes", f"it holds {len(frequencies)} texts"
     whole = bool((held == held.round(0)).all()) if held.dtype.is_float() else True
-    few = len(counted) <= _MOST_WHOLE and min(counted.values()) >= _LEAST_WHOLE
+    few = len(frequencies) <= _MOST_WHOLE and min(frequencies.values()) >= _LEAST_WHOLE
     if whole and few:
-        return "several classes", f"it holds only {len(counted)} whole numbers, each often"
-    return "number", f"it holds {len(counted)} different numbers"
+        return "several classes", f"it holds only {len(frequencies)} whole numbers, each often"
+    return "number", f"it holds {len(frequencies)} different numbers"
 
 
-def _check_kind(target: str, kind: Kind, held: pl.Series, counted: dict[str, int]) -> None:
+def _check_kind(target: str, kind: Kind, held: pl.Series, frequencies: dict[str, int]) -> None:
     if kind == "number":
         values = numbers(held)
         if values.null_count():
@@ -339,20 +338,20 @@ def _check_kind(target: str, kind: Kind, held: pl.Series, counted: dict[str, int
                 f"the target '{target}' holds {most:.3g}, whose squares no float can hold: divide "
                 "the column by a constant"
             )
-    elif len(counted) > _MOST_CLASSES:
+    elif len(frequencies) > _MOST_CLASSES:
         raise BadData(
-            f"the target '{target}' holds {len(counted)} different values, more than "
+            f"the target '{target}' holds {len(frequencies)} different values, more than "
             f"{_MOST_CLASSES}: these cannot be classes; choose another column"
         )
-    elif (kind == "two classes") != (len(counted) == 2):
-        raise BadUsage(f"the target '{target}' holds {len(counted)} values: it has not {kind}")
+    elif (kind == "two classes") != (len(frequencies) == 2):
+        raise BadUsage(f"the target '{target}' holds {len(frequencies)} values: it has not {kind}")
 
 
 def _ordered(
-    kind: Kind, counted: dict[str, int], asked: str | None, target: str
+    kind: Kind, frequencies: dict[str, int], asked: str | None, target: str
 ) -> tuple[tuple[str, ...], str]:
     """Numbers by size and text by letters; of two classes the positive one last, and why it is."""
-    labels = sorted(counted, key=_sort_key)
+    labels = sorted(frequencies, key=_sort_key)
     if kind != "two classes":
         return tuple(labels), ""
     if asked is not None:
@@ -360,8 +359,8 @@ def _ordered(
     elif len(usual := [label for label in labels if _says_positive(label, labels)]) == 1:
         positive, why = usual[0], "by its name"
     else:
-        positive = min(reversed(labels), key=lambda label: counted[label])
-        equal = len(set(counted.values())) == 1
+        positive = min(reversed(labels), key=lambda label: frequencies[label])
+        equal = len(set(frequencies.values())) == 1
         why = "the last by name of two equally frequent" if equal else "the rarer of the two"
     return tuple(sorted(labels, key=lambda label: label == positive)), why
 

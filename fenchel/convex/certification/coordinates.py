@@ -108,8 +108,7 @@ class Coordinates:
 def _weighted_mean(problem: OnTable) -> Floats:
     """A point near the mean of the rows that have weight; zero where b is not free, or where rows
     are sparse, which stay so."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     if not problem.intercept or design.blocks.sparse:
         return np.zeros(design.dimension)
 
@@ -173,8 +172,7 @@ def curvature_matrix(
     problem: Problem, point: Point, coordinates: Coordinates, reach: float
 ) -> tuple[Floats, float]:
     """Σ s h z̃z̃'/S, and the relative error of its entries as `VerifiedFactor` takes it."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     curvature = InnerCurvature(problem.loss, reach)
     classes = problem.outputs if isinstance(problem.loss, Joint) else 0
     eta = gamma(design.blocks.longest + TREE) + 32.0 * U
@@ -194,8 +192,7 @@ def is_on_host(block: Block) -> bool:
 
 def coordinate_sizes(problem: OnTable, coordinates: Coordinates) -> Floats:
     """At least |x̃ⱼ| of every row, and 1 for the intercept."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
 
     def stat(block: Block) -> Maximum:
         return ColumnSizes()(replace(block, X=coordinates.rows(block.X)))
@@ -262,8 +259,7 @@ class _Moments:
 
 def _spreads(problem: OnTable, coordinates: Coordinates) -> Floats:
     """How far each coordinate's values lie apart, or from zero where b is not free."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
 
     def ends(block: Block) -> Maximum:
         Z = coordinates.rows(block.X)
@@ -352,8 +348,7 @@ def _are_exact(
     combos: Floats,
 ) -> NDArray[np.bool_]:
     """Which candidates equal their combinations in every row, up to a constant where b is free."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     columns, free = coordinates.columns, problem.intercept
     W = np.zeros((len(columns), len(candidates)))
     W[kept] = combos

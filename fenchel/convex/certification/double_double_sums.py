@@ -40,7 +40,7 @@ from fenchel.convex.loss.multiclass import Joint, MulticlassHinge
 from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.block import part_of
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.data.linear_algebra.double_double import (
     DoubleDouble,
     OzakiMatrix,
@@ -177,8 +177,7 @@ def pair_evidence(
 ) -> GapEvidence:
     """The evidence of one pass in pairs of floats; problems of one target on the rows of a
     table."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     stat = DoubleDoubleSums(problem.loss, float(problem.middle), point, imbalance, scale, given)
     found = design.blocks.reduce(stat)
     free = imbalance is not None
@@ -247,8 +246,7 @@ def _slip(problem: Problem, size: Floats, steep: float, zeta: float, scores: flo
 def _joint_evidence(
     problem: Problem, point: Point, found: Totals, free: bool, floor: float
 ) -> GapEvidence:
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     S, M, K = design.weight, design.blocks.column_sizes, problem.outputs or 1
     pulled, sums, plain = found
     value, steep, conjugate, sizes, size, scores = (float(v) for v in plain)
@@ -287,8 +285,7 @@ def _joint_evidence(
 
 def _value(problem: Problem, point: Point, value: float, steep: float) -> PointValue:
     """P from sums of losses at scores that were rounded once."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     S = design.weight
     omega, slack = penalty_value(problem, point)
     rows = _share(problem)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certification.rounding import UNDERFLOW, down, gamma, up
 from fenchel.convex.penalty import L1L2, NonNegative, Penalty
-from fenchel.data.design.matrix import Design
+from fenchel.data.design.matrix import Design, MatrixDesign
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +26,9 @@ class OnTable(Protocol):
 
     @property
     def design(self) -> Design: ...
+
+    @property
+    def table(self) -> MatrixDesign: ...
 
     @property
     def intercept(self) -> bool: ...

@@ -97,7 +97,8 @@ class Prover:
     def value(self, point: Point) -> PointValue:
         """P at a point alone."""
         seen = self._look(point, None, 1.0)
-        if math.isfinite(seen.value.value) and seen.value.relative_error > SHARE:
+        most = SHARE if self.problem.work <= SMALL else max(SHARE, 1e-3 * self.enough)
+        if math.isfinite(seen.value.value) and seen.value.relative_error > most:
             again = self._look_in_pairs(point, None, 1.0, seen.floor)
             if again is not None and again.value.error < seen.value.error:
                 return again.value
@@ -194,7 +195,7 @@ class Prover:
         penalty = self.problem.penalty
         dual: Any = seen.dual
         size = -dual.v if is_nonnegative(penalty) else np.abs(dual.v)
-        top, a = float(size.max(initial=0.0)), penalty.l1  # type: ignore[attr-defined]
+        top, a = float(size.max(initial=0.0)), penalty.l1
         return a / top if top > a else 1.0
 
 

@@ -41,7 +41,7 @@ from fenchel.convex.loss.distance import Distance
 from fenchel.convex.penalty import is_nonnegative
 from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Totals
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.data.linear_algebra.double_double import (
     DoubleDouble,
     OzakiMatrix,
@@ -63,8 +63,8 @@ def straight_bound(problem: Problem, point: Point, part: bool = False) -> float:
 
 
 def _bound(problem: Problem, point: Point, part: bool) -> float:
-    design, loss = problem.design, problem.loss
-    assert isinstance(design, MatrixDesign) and isinstance(loss, PiecewiseLinear)
+    design, loss = problem.table, problem.loss
+    assert isinstance(loss, PiecewiseLinear)
     stat = _PieceSums(loss, point, isinstance(loss, Distance))
     pulled, sums, plain = design.blocks.reduce(stat)
     S, M = design.weight, design.blocks.column_sizes
@@ -113,8 +113,7 @@ def reach_of_rows(
     """τ = max |x̃·t| for Gt = (p, ρ), which are known up to their errors, G = Σ s h x̃x̃'/S with
     `weight` s h of the rows of a block; and the largest h. None where G is not known to be positive
     definite on what it is asked for."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     coordinates, eta = base, gamma(design.blocks.longest + TREE) + 32.0 * U
     for _ in range(4):
         if not coordinates.count + problem.intercept:

@@ -16,7 +16,7 @@ from scipy import linalg
 
 from fenchel.data.arrays import Array, to_numpy
 from fenchel.data.blocks import Totals
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 
 if TYPE_CHECKING:
     from fenchel.convex.problem import Problem
@@ -59,8 +59,8 @@ class Kronecker:
 
 def kronecker(problem: Problem, point: Point, centre: Floats) -> Kronecker:
     """The Kronecker approximation of a joint loss's curvature at a point: two passes."""
-    design, K = problem.design, problem.outputs
-    assert isinstance(design, MatrixDesign) and K is not None
+    design, K = problem.table, problem.outputs
+    assert K is not None
     d, loss = design.dimension, problem.loss
 
     def bent(y: Array, z: Array) -> Array:

@@ -87,6 +87,16 @@ class Loss(ABC):
         """Value, gradient and curvature at once."""
         return self.value(y, z), self.gradient(y, z), self.curvature(y, z)
 
+    @property
+    def threshold(self) -> float:
+        """ε of a loss of residuals that is quadratic up to ε and linear beyond, which a Newton's
+        method reaches by continuation from a larger ε; inf: the loss has none."""
+        return math.inf
+
+    def with_threshold(self, eps: float) -> Loss:
+        """The same loss with another ε."""
+        raise NotImplementedError(f"{type(self).__name__} has no threshold")
+
     def inner_curvature(self, y: Array, z: Array, reach: float) -> Array:
         """h ≥ 0 for which l*(y, l′ + hε) ≤ l*(y, l′) + z hε + hε²/(2(1 − |ε|)²) for |ε| ≤ reach <
         1: l″, and 0 where so short a step may leave the smooth piece of l*."""

@@ -173,6 +173,13 @@ class Huber(PiecewiseLinear, FormulaDistance):
         # A float64 scalar of numpy would turn float32 arrays into float64.
         object.__setattr__(self, "eps", float(self.eps))
 
+    @property
+    def threshold(self) -> float:
+        return self.eps
+
+    def with_threshold(self, eps: float) -> Huber:
+        return Huber(eps)
+
     def parameters(self, x: Array) -> tuple[float, float]:
         return round_inward(self.eps, x), 0.0
 

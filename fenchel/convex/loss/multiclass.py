@@ -13,6 +13,8 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from fenchel.convex.loss.base import Loss, stacked
+from fenchel.convex.loss.hinge import Hinge
+from fenchel.convex.loss.margin import Logistic, Margin
 from fenchel.data.arrays import Array, like, to_float64
 from fenchel.data.elementary import xlogx
 from fenchel.data.linear_algebra.double_double import two_sum
@@ -25,6 +27,8 @@ class Joint(Loss):
     sum within its rounding.
     """
 
+    # The loss of a margin that it is of two classes, z = z₁ − z₀.
+    of_two_classes: ClassVar[type[Margin]]
     __slots__ = ()
     n_classes: int
 
@@ -42,15 +46,26 @@ class Joint(Loss):
         Each class keeps what it should have; its excess goes to the classes in deficit, in
         proportion to their deficits. A stochastic T keeps every q on the simplex.
         """
+        change = self.transport(imbalance)
+        if change is None:
+            return array_namespace(theta).asarray(theta, copy=True)
+        # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
+        return theta + self._simplex(y, theta) @ like(change, theta)
+
+    def transport(self, imbalance: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """T − 1 of `centre_dual`; None where nothing is to be moved."""
         predicted, observed = np.clip(imbalance, 0.0, None)
         deficit = np.clip(observed - predicted, 0.0, None)
         if not deficit.any():
-            return array_namespace(theta).asarray(theta, copy=True)
+            return None
         kept = np.ones(self.n_classes)
         np.divide(np.minimum(predicted, observed), predicted, out=kept, where=predicted > 0.0)
-        change = np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
-        # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
-        return theta + self._simplex(y, theta) @ like(change, theta)
+        return np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
+
+    @property
+    def slack(self) -> float:
+        """How far a q of float64 may sum from one."""
+        return max(1e-12, 4.0 * self.n_classes * float(np.finfo(np.float64).eps))
 
     @abstractmethod
     def from_differences(self, y: Array, apart: Array, rest: Array) -> tuple[Array, Array]:
@@ -100,6 +115,7 @@ class Multinomial(Joint):
     """
 
     n_classes: int
+    of_two_classes: ClassVar[type[Margin]] = Logistic
     smoothness: ClassVar[float] = 0.5
     steepness: ClassVar[float] = 2.0
 
@@ -179,6 +195,7 @@ class MulticlassHinge(Joint):
     """
 
     n_classes: int
+    of_two_classes: ClassVar[type[Margin]] = Hinge
     smoothness: ClassVar[float] = math.inf
     steepness: ClassVar[float] = 2.0
 

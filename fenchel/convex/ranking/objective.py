@@ -207,7 +207,7 @@ class Ranking(Objective[Point]):
         own = seen.sums.error + self.ridge(w) * gamma(len(w) + 6) + 8.0 * U * seen.value
         return up(own + moved, 4)
 
-    def known_value(self, point: Point) -> PointValue:
+    def known_value(self, point: Point, enough: float = 1e-9) -> PointValue:
         seen = self.evaluate(point)
         return PointValue(seen.value, self._value_error(point[0], seen))
 

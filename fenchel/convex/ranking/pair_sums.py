@@ -8,6 +8,7 @@ of degree 15 through Chebyshev's points by 4Mρ⁻¹⁵/(ρ - 1) at most. At ρ 
 below 3.03 < π, and M is at most 96 times the least value on the panel, for σ(-t) and for
 log(1 + e⁻ᵗ): 1.1e-12 for one of two scores. The other one's polynomial magnifies that by its
 Lebesgue constant, 2.8, on panels where values are up to e^1.5 times as large: 1.4e-11 in all.
+What lies beyond the reach of the panels, e⁻⁴⁰ of a pair, is left out of them and counted.
 
 A pair's own difference t is rounded, as if scores were off by a unit of their range.
 
@@ -34,6 +35,7 @@ from fenchel.data.pairs.target_tree import TargetPairs
 
 Floats = NDArray[np.float64]
 PANEL, REACH = 1.5, 27  # of Chebyshev sums: 27 panels away σ is 1 or 0, since e⁻³⁹ < 2⁻⁵⁶
+BEYOND = 2.0**-56
 EPS = float(np.finfo(np.float64).eps)
 CLOSE = 1e-13  # what the polynomials of a panel miss, relative; measured 4e-14 at most
 PROVED = 1.4e-11  # what they miss by the analysis above
@@ -73,11 +75,12 @@ def pair_sums(
         raise ValueError(f"pairs need the hinge, squared hinge or logistic loss, not {loss}")
     here = z[pairs.order]
     up, down = np.zeros(len(here)), np.zeros(len(here))
-    share = gamma(6.0 * len(here) + 64.0)
+    share, far = gamma(6.0 * len(here) + 64.0), 0.0
     if isinstance(loss, Logistic):
         value = smooth = _logistic(pairs, here, up, down)
         short = inside = stray = lack = 0.0
-        share += PROVED if len(pairs.spans[1]) else 0.0
+        if len(pairs.spans[1]):
+            share, far = share + PROVED, BEYOND
     else:
         kinked = isinstance(loss, Hinge)
         found = _hinges(kinked, pairs, here, width, margin, up, down)
@@ -100,8 +103,8 @@ def pair_sums(
         float(max(short, 0.0) / mass),
         force,
         total / mass,
-        upward(share * value / mass, 4),
-        upward(float(apart + 2.0 * share * total + blur / width + U * stray) / mass, 4),
+        upward(share * value / mass + far, 4),
+        upward(float(apart + 2.0 * share * total + blur / width + U * stray) / mass + 2.0 * far, 4),
         upward(float(share * abs(short) + blur + U * lack) / mass, 4),
     )
 

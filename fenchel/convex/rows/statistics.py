@@ -82,6 +82,8 @@ class DualSums(RowStatistic):
         return weighted(theta, s), sums
 
     def compiled(self) -> RowFunction | None:
+        if isinstance(self.loss, Multinomial) and self.middle.ndim == 0:
+            return _multinomial_dual(self.loss, self.centring_sums, self.scale)
         if not isinstance(self.loss, Scalar) or self.middle.ndim > 0:
             return None
         shift, positive, negative = 0.0, 1.0, 1.0
@@ -121,6 +123,27 @@ class LossCurvature(RowCurvature):
             return None
         function = _loop("curvature", self.loss)
         return RowFunction(function.address, _parameters(self.loss), 1, 0, tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPairs(RowCurvature):
+    """From probabilities p of K classes: pₖ(1 - pₖ) for each, then pₖpⱼ for each pair k < j."""
+
+    loss: Loss
+
+    def __call__(self, y: Array, z: Array) -> Array:
+        P = self.loss.curvature(y, z)
+        xp = array_namespace(P)
+        parts = [P * (1.0 - P)]
+        parts += [P[:, k : k + 1] * P[:, k + 1 :] for k in range(P.shape[1] - 1)]
+        return xp.concat(parts, axis=1)
+
+    def compiled(self) -> RowFunction | None:
+        if not isinstance(self.loss, Multinomial):
+            return None
+        K = self.loss.n_classes
+        address = _compiled_rows("multinomial_pairs").address
+        return RowFunction(address, np.array([float(K)]), K * (K + 1) // 2, 0, tuple)
 
 
 def dual_sums(
@@ -214,11 +237,29 @@ def _loop(template: str, loss: Loss) -> Any:
     return row_function(template, "margin" if isinstance(loss, Margin) else "distance", type(loss))
 
 
-def _multinomial_gradient(K: int) -> RowFunction:
+def _compiled_rows(template: str) -> Any:
     from fenchel.convex.rows.compiled import row_function
 
+    return row_function(template)
+
+
+def _multinomial_gradient(K: int) -> RowFunction:
     def finish(sums: Floats) -> tuple[Any, ...]:
         return float(sums[0]), sums[1:].reshape(2, K)
 
-    function = row_function("multinomial_gradient")
-    return RowFunction(function.address, np.array([float(K)]), K, 1 + 2 * K, finish)
+    address = _compiled_rows("multinomial_gradient").address
+    return RowFunction(address, np.array([float(K)]), K, 1 + 2 * K, finish)
+
+
+def _multinomial_dual(loss: Multinomial, off: Floats | None, scale: float) -> RowFunction:
+    K = loss.n_classes
+    change = None if off is None else loss.transport(off)
+    change = np.zeros((K, K)) if change is None else change
+    parameters = np.concatenate([[float(K), scale, loss.slack], change.ravel()])
+
+    def finish(sums: Floats) -> tuple[Any, ...]:
+        *own, mass = (float(part) for part in sums[:5])
+        return *own, sums[5 : 5 + K], sums[5 + K :], 0.0, EPS * EPS * mass
+
+    address = _compiled_rows("multinomial_dual").address
+    return RowFunction(address, parameters, K, 5 + 2 * K, finish)

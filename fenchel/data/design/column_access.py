@@ -11,7 +11,6 @@ from scipy.sparse import csc_array
 
 from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, MappedBlocks
-from fenchel.data.design.block_products import forward
 from fenchel.data.design.matrix import MatrixDesign
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.parallel import parallel_map, thread_count
@@ -24,9 +23,9 @@ Index = NDArray[np.intp]
 class ColumnAccess:
     """What a solver that walks along columns asks of a table.
 
-    Two n-vectors, the target and the weights, are held by this process, with those that the
-    solver makes of them; of the table itself only the columns asked for. A sparse table that lies
-    in memory is copied once, by columns.
+    Three n-vectors, the target, the weights and the last one given to `adjoint`, are held by this
+    process, with those that the solver makes of them; of the table itself only the columns asked
+    for. A sparse table that lies in memory is copied once, by columns.
     """
 
     def __init__(self, blocks: Blocks) -> None:
@@ -44,6 +43,7 @@ class ColumnAccess:
         self.s: Floats = (np.ones(self.n_rows) if self.raw is None else self.raw) / total
         self._csc: csc_array | None = None
         self._whole: NDArray[Any] | None = None
+        self._last: tuple[Floats, Floats] | None = None
         if blocks.local and self.sparse:
             X = blocks.gather().X
             self._csc = csc_array(X) if X.dtype == np.float64 else csc_array(to_float64(X))
@@ -52,10 +52,19 @@ class ColumnAccess:
             self._whole = X if isinstance(X, np.ndarray) else None
 
     def adjoint(self, r: Floats) -> Floats:
-        """X'r in float64, for a vector or for each column of r."""
+        """X'r in float64, for a vector or for each column of r.
+
+        The last answer is kept: the slopes that end one problem of a path begin the next.
+        """
+        last = self._last
+        if last is not None and np.array_equal(last[0], r):
+            return last[1].copy()
         if self._csc is not None:
-            return self._pull_sparse(self._csc, r)
-        return np.asarray(self.blocks.reduce(Adjoint(r, exact=True)))
+            pull = self._pull_sparse(self._csc, r)
+        else:
+            pull = np.asarray(self.blocks.reduce(Adjoint(r, exact=True)))
+        self._last = r.copy(), pull.copy()
+        return pull
 
     def _pull_sparse(self, X: csc_array, r: Floats) -> Floats:
         from fenchel.data.passes.sparse.compiled import csr_forward
@@ -75,12 +84,7 @@ class ColumnAccess:
 
     def forward(self, w: Floats) -> Floats:
         """X w in float64."""
-
-        def stat(block: Block) -> tuple[Floats, ...]:
-            X = to_float64(block.X)
-            return (to_numpy(forward(X, w)),)
-
-        return np.concatenate(self.blocks.reduce(stat))
+        return MatrixDesign(self.blocks).map_rows((w, 0.0), lambda y, z: z)
 
     def gather(self, js: Index) -> Any:
         """Some columns in float64: a Fortran array, or sparse columns of a sparse table."""

@@ -10,6 +10,7 @@ Reference: Schölkopf and Smola, Learning with Kernels (2002), section 4.2 (repr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from fenchel.data.design.kernel_tiles import (
     gram_matrix,
     kernel_columns,
     kernel_product,
+    supported_product,
 )
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.linear_algebra.matrix_products import matrix_product
@@ -51,8 +53,12 @@ __all__ = [
 class SingleRows(Protocol):
     """Rows of a kernel matrix made in float32."""
 
+    @property
+    def work_of_entry(self) -> float:
+        """Multiplications that an entry takes; inf where it takes longer than matrix products."""
+
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
-        """What gives the rows with these numbers, a slice of columns at a time."""
+        """What makes the rows with these numbers, a slice of columns at a time."""
 
 
 @final
@@ -114,7 +120,11 @@ class GramDesign(KernelExpansion):
 
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
         rows = self.K[numbers]
-        return lambda part: rows[:, part]
+
+        def copy(part: slice, to: NDArray[Any], places: NDArray[np.int64]) -> None:
+            to[places, part] = rows[:, part]
+
+        return copy
 
 
 @final
@@ -198,8 +208,7 @@ class KernelDesign(KernelExpansion):
             return matrix_product(self._matrix, v)
         rows = self._rows
         if v.ndim == 1:  # a support is all that an expansion with corners in its loss needs
-            support = np.flatnonzero(v)
-            return kernel_product(self.kernel, rows, rows[support], v[support])
+            return supported_product(self.kernel, rows, v)
         return kernel_product(self.kernel, rows, rows, v)
 
     def columns(self, numbers: NDArray[np.int64]) -> Floats:
@@ -221,6 +230,10 @@ class KernelDesign(KernelExpansion):
         X = self._whole.X
         return 0.5 * EPS * self.kernel.rounding(longest(X) if is_strings(X) else X.shape[-1])
 
+    @property
+    def work_of_entry(self) -> float:
+        return math.inf if self.single is None else self.single.work_of_entry
+
     def require_semidefinite(self) -> None:
         pass  # its kernel is
 
@@ -229,4 +242,8 @@ class KernelDesign(KernelExpansion):
             return self.single.maker(numbers)
         rows = self._rows
         points = rows[numbers]
-        return lambda part: self.kernel.tile(points, rows[part])
+
+        def make(part: slice, to: NDArray[Any], places: NDArray[np.int64]) -> None:
+            to[places, part] = self.kernel.tile(points, rows[part])
+
+        return make

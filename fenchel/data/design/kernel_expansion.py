@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -23,7 +24,8 @@ from fenchel.data.linear_algebra.double_double import DoubleDouble, OzakiMatrix
 from fenchel.data.passes.sweep import apply_rows
 
 Floats = NDArray[np.float64]
-RowMaker = Callable[[slice], NDArray[Any]]
+# Writes a slice of the columns of some rows of K into those places of an array.
+RowMaker = Callable[[slice, NDArray[Any], NDArray[np.int64]], None]
 
 
 class KernelExpansion(Design):
@@ -74,8 +76,14 @@ class KernelExpansion(Design):
 
     @abstractmethod
     def row_maker(self, numbers: NDArray[np.int64], single: bool) -> RowMaker:
-        """What gives the rows of K with these numbers, a slice of columns at a time; single: in
+        """What makes the rows of K with these numbers, a slice of columns at a time; single: in
         float32, roughly, where that is faster."""
+
+    @property
+    def work_of_entry(self) -> float:
+        """Multiplications that an entry of a row of float32 takes; inf where it takes longer than
+        matrix products do."""
+        return math.inf
 
     @cached_property
     def cache(self) -> dict[str, Any]:

@@ -108,6 +108,29 @@ def symmetric_product(kernel: PairKernel, rows: Any, V: Floats) -> Floats:
     return out
 
 
+def supported_product(kernel: PairKernel, rows: Any, v: Floats) -> Floats:
+    """K v for a vector v with zeros: values among its support, of m rows, are made once, so that
+    m (n - m/2) of them are."""
+    support = np.flatnonzero(v)
+    points = rows[support]
+    if len(support) == len(v):
+        return symmetric_product(kernel, points, v[:, None])[:, 0]
+    others, v = np.flatnonzero(v == 0.0), v[support]
+    rest = np.zeros(len(others))
+
+    def add(part: slice) -> None:
+        with one_blas_thread():
+            for lo in range(part.start, part.stop, kernel.tile_rows):  # gathered tile by tile
+                here = slice(lo, min(lo + kernel.tile_rows, part.stop))
+                add_products(kernel, rows[others[here]], points, v, rest[here])
+
+    on_threads(add, len(others), kernel.tile_rows)
+    out = np.empty(len(support) + len(others))
+    out[support] = symmetric_product(kernel, points, v[:, None])[:, 0]
+    out[others] = rest
+    return out
+
+
 def symmetric_error(n: int, height: int) -> float:
     """γ with |fl(K V) - K V| ≤ γ |K||V| for these products of n rows in tiles of so many."""
     return (TILE_POINTS + n / TILE_POINTS + n / height + 4.0) * 2.0**-53

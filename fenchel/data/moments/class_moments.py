@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
 from fenchel.data.block import Block
+from fenchel.data.moments.row_moments import RowScatter
 from fenchel.data.moments.scatter_loops import DENSE, ScatterKernel, symmetric
 from fenchel.data.statistic import RowLayout, Slots, Statistic
 
@@ -149,8 +150,12 @@ class MomentsOfRows(Statistic[Moments]):
     def __call__(self, block: Block) -> Moments:
         return Moments.of_rows(block.X, block.weight)
 
-    def compiled(self, block: Block, layout: RowLayout) -> _OfRows | None:
-        return _OfRows(block, layout, None, shared=True) if _worthwhile(block, layout) else None
+    def compiled(self, block: Block, layout: RowLayout) -> _OfRows | _OfSparseRows | None:
+        if layout.order != "csr":
+            return _OfRows(block, layout)
+        if _worthwhile(block, layout):
+            return _OfSparseRows(block, layout, None, shared=True)
+        return None
 
 
 Moments.of = MomentsOfRows()
@@ -203,7 +208,13 @@ def _worthwhile(block: Block, layout: RowLayout) -> bool:
     return layout.order != "csr" or bool(block.X.nnz <= DENSE * cells)
 
 
-class _OfRows(ScatterKernel[Moments]):
+class _OfRows(RowScatter[Moments]):
+    def result(self, sums: Slots) -> Moments:
+        W, M, S = sums
+        return Moments(float(W), M, S)
+
+
+class _OfSparseRows(ScatterKernel[Moments]):
     def result(self, sums: Slots) -> Moments:
         W, M, S = sums
         return Moments(float(W[0]), M[0], symmetric(S[0]))

@@ -242,12 +242,15 @@ class GramKernel(CompiledLoop[Floats]):
         self.joint = function.outputs > 1 or point[0].ndim == 2
         middle = np.zeros(d) if centre is None else centre
         self.centre = np.ascontiguousarray(middle, layout.dtype)
-        # Few parts, each of as many rows as columns or more: its matrix, d² numbers, is written and
-        # merged. 32 of them keep 16 threads busy, 2²⁶ bytes of them are enough memory.
+        # Few parts, each of half as many rows as columns or more: its matrix, d² numbers, is
+        # written and merged, which takes 2 % of a fit of the hinge with 500 columns, and 1,000
+        # rows at a joint keep 4 threads busy. 32 of them do for 16 threads, 2²⁶ bytes for memory.
         size = 8.0 * function.outputs * (d + 1) ** 2
-        parts = max(1.0, min(32.0, 2.0**26 / size, self.rows.n / (d + 1.0)))
+        parts = max(1.0, min(32.0, 2.0**26 / size, 2.0 * self.rows.n / (d + 1.0)))
         self.part = max(part_rows(PART / max(self.rows.n / parts, 1.0)), 64)
-        self.tile = min(self.part, max(2**19 // self.rows.row_bytes, 32))
+        # A tile's rows and their outputs fit the second cache.
+        each = self.rows.row_bytes + 8 * (function.outputs - 1)
+        self.tile = min(self.part, max(2**19 // each, 32))
 
     def slots(self, parts: int) -> Slots:
         size = self.rows.d + 1

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fenchel.data.arrays import Array
+from fenchel.data.display.counts import counted
 from fenchel.geometry.graph.edges import Floats, Integers, edge_list, of_edges
 from fenchel.geometry.search.search import NeighbourSearch
 
@@ -47,7 +48,7 @@ class GraphComponents:
         if len(sizes) > most:
             shown.append(f"{len(sizes) - most} smaller ones with {int(sizes[most:].sum())}")
         text = ", ".join(shown[:-1]) + " and " + shown[-1] if len(shown) > 1 else shown[0]
-        return f"{self.count} component{'s' if self.count > 1 else ''} of {text} rows"
+        return f"{counted(self.count, 'component')} of {text} rows"
 
 
 def components_of(graph: Any) -> GraphComponents:

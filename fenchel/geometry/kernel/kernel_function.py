@@ -275,6 +275,14 @@ class Scaled(Modification):
         return self.factor * self.kernel.sizes(A)
 
 
+def unscaled(kernel: KernelFunction) -> tuple[float, KernelFunction]:
+    """c and k of a kernel c k that is no multiple of another."""
+    factor = 1.0
+    while isinstance(kernel, Scaled):
+        factor, kernel = factor * kernel.factor, kernel.kernel
+    return factor, kernel
+
+
 def check_positive(name: str, value: float) -> None:
     """ValueError unless a parameter of a kernel is positive and finite."""
     if not 0.0 < value < math.inf:

@@ -2,13 +2,16 @@
 
 A squared distance is ‖x‖² - 2 x·z + ‖z‖² of rows minus their mean, an inner product one entry of a
 product; what a kernel does with them is the same function as in float64. Of entries the error is
-some 1e-7 of the largest ‖x‖², so these are rows for solvers that correct what they round.
+some 1e-7 of the largest ‖x‖², so these are rows for solvers that correct what they round. Of the
+Gaussian kernel products and exponentials are one loop (`radial.compiled`).
 
 Cost: a product m x d x n in float32, and the kernel's function on m n numbers.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -16,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
-from fenchel.data.design.kernel import RowMaker
-from fenchel.geometry.kernel.vector_kernels import Dot, KernelFunction, Radial, Scaled
+from fenchel.data.design.kernel import RowMaker, SingleRows
+from fenchel.geometry.kernel.kernel_function import unscaled
+from fenchel.geometry.kernel.vector_kernels import Dot, Gaussian, KernelFunction, Radial
+from fenchel.geometry.radial.single import LARGEST, GaussianSums, PackedRows
 
-# Squares of larger entries leave too little of float32's range for their sums.
-LARGEST = 1e15
+__all__ = ["SingleGaussians", "SingleProducts", "SingleRows", "rough_sums", "single_rows"]
+
+Floats = NDArray[np.float64]
 
 
 @final
@@ -34,23 +40,27 @@ class SingleProducts:
     columns: Any = field(repr=False)
     norms: NDArray[np.float32] | None = field(repr=False)
 
+    @property
+    def work_of_entry(self) -> float:
+        return math.inf
+
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
         rows = self.rows[numbers]
         if self.norms is None:
 
-            def dots(part: slice) -> NDArray[Any]:
-                return self._scaled(self.kernel.profile(self._products(rows, part)))
+            def dots(part: slice, to: NDArray[Any], places: NDArray[np.int64]) -> None:
+                to[places, part] = self._scaled(self.kernel.profile(self._products(rows, part)))
 
             return dots
         rows = rows * np.float32(-2.0)
         norms, own = self.norms, self.norms[numbers][:, None]
 
-        def distances(part: slice) -> NDArray[Any]:
+        def distances(part: slice, to: NDArray[Any], places: NDArray[np.int64]) -> None:
             squares = self._products(rows, part)
             squares += norms[part]
             squares += own
             np.maximum(squares, np.float32(0.0), out=squares)
-            return self._scaled(self.kernel.profile(squares))
+            to[places, part] = self._scaled(self.kernel.profile(squares))
 
         return distances
 
@@ -63,11 +73,35 @@ class SingleProducts:
         return values if self.factor == 1.0 else values * np.float32(self.factor)
 
 
-def single_rows(kernel: KernelFunction, rows: Any) -> SingleProducts | None:
+@final
+@dataclass(frozen=True)
+class SingleGaussians:
+    """The rows of a dense table for factor · exp(-‖a - b‖²/2)."""
+
+    factor: float
+    rows: PackedRows = field(repr=False)
+
+    @property
+    def work_of_entry(self) -> float:
+        return float(self.rows.rows.shape[1])
+
+    def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
+        from fenchel.geometry.radial.compiled import gaussian_rows
+
+        height, own = self.rows.chosen(numbers)
+        width, norms, d = self.rows.packed, self.rows.norms, self.rows.rows.shape[1]
+
+        def gaussians(part: slice, to: NDArray[Any], places: NDArray[np.int64]) -> None:
+            gaussian_rows(
+                height, own, width, norms, d, part.start, part.stop, self.factor, to, places
+            )
+
+        return gaussians
+
+
+def single_rows(kernel: KernelFunction, rows: Any) -> SingleRows | None:
     """The maker of float32 rows; None for kernels of other kinds and rows out of its range."""
-    factor = 1.0
-    while isinstance(kernel, Scaled):
-        factor, kernel = factor * kernel.factor, kernel.kernel
+    factor, kernel = unscaled(kernel)
     if not isinstance(kernel, Radial | Dot):
         return None
     if is_sparse(rows):
@@ -78,6 +112,9 @@ def single_rows(kernel: KernelFunction, rows: Any) -> SingleProducts | None:
         norms = squares if isinstance(kernel, Radial) else None
         return SingleProducts(kernel, factor, single, single.T.tocsc(), norms)
     rows = np.asarray(rows)
+    if isinstance(kernel, Gaussian):
+        packed = PackedRows.of(rows, kernel.gamma, rows.mean(axis=0, dtype=np.float64))
+        return None if packed is None else SingleGaussians(factor, packed)
     if isinstance(kernel, Radial):
         rows = rows - rows.mean(axis=0, dtype=np.float64)
     if not np.abs(rows).max(initial=0.0) <= LARGEST:
@@ -87,3 +124,14 @@ def single_rows(kernel: KernelFunction, rows: Any) -> SingleProducts | None:
     if isinstance(kernel, Radial):
         norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
     return SingleProducts(kernel, factor, single, np.ascontiguousarray(single.T), norms)
+
+
+def rough_sums(
+    kernel: KernelFunction, points: NDArray[Any], coef: Floats
+) -> Callable[[NDArray[Any]], tuple[Floats, Floats]] | None:
+    """Σⱼ cⱼ k(x, zⱼ) by float32 with a bound of the error, for the columns of coef; None for
+    kernels that have none, and for points out of float32's range."""
+    factor, kernel = unscaled(kernel)
+    if not isinstance(kernel, Gaussian):
+        return None
+    return GaussianSums.of(points, factor * coef, kernel.gamma)

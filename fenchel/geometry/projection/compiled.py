@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fenchel.geometry.compiled import BLOCK, centred, compare, insert, lowest_sum, threshold
+from fenchel.geometry.compiled import BLOCK, centred, compare, lowest_sums, sums_within, threshold
 from fenchel.geometry.distance import LANES, Bounds
 from fenchel.geometry.projection.axes import Projection
 
@@ -70,7 +70,6 @@ def nearest_by_projections(
     wide_buffer, inside_buffer = np.empty(tile_rows * d), np.empty(tile_rows * p)
     T_buffer, short = np.empty(tile_rows * (p + 1), doubled.dtype), np.empty(tile_rows)
     products_buffer = np.empty(tile_rows * tile_points, doubled.dtype)
-    lows = np.empty(tile_points // BLOCK + 1, doubled.dtype)
     seeds, seeded = np.empty(k, np.float64), np.empty(k, np.int64)
     lanes = np.empty(LANES, np.float64)
     tried = 0
@@ -87,7 +86,6 @@ def nearest_by_projections(
             G = products_buffer[: height * width].reshape(height, width)
             np.dot(T, doubled[lo : lo + width].T, G)
             tile_norms = norms[lo : lo + width]
-            blocks = (width + BLOCK - 1) // BLOCK
             for i in range(height):
                 x, near, which = X[row + i], values[row + i], numbers[row + i]
                 if not squares[i] <= limit:
@@ -97,21 +95,9 @@ def nearest_by_projections(
                 base = short[i] * (1.0 - slack) - points.tiny
                 whole = squares[i] * (1.0 - points.slack) - points.tiny
                 g = G[i]
-                for b in range(blocks):
-                    start = b * BLOCK
-                    lows[b] = lowest_sum(
-                        g[start : start + BLOCK], tile_norms[start : start + BLOCK]
-                    )
                 if near[k - 1] == np.inf:
                     # The k lowest bounds of the tile: their distances give a first threshold.
-                    seeds[:] = np.inf
-                    seeded[:] = -1
-                    for b in range(blocks):
-                        if lows[b] < seeds[k - 1]:
-                            for j in range(b * BLOCK, min((b + 1) * BLOCK, width)):
-                                v = g[j] + tile_norms[j]
-                                if v < seeds[k - 1]:
-                                    insert(v, j, seeds, seeded)
+                    lowest_sums(g, tile_norms, seeds, seeded)
                     for q in range(k):
                         j = seeded[q]
                         if j >= 0:
@@ -119,15 +105,17 @@ def nearest_by_projections(
                             g[j] = np.inf
                 top = work(threshold(near[k - 1], base, points))
                 second = work(threshold(near[k - 1], whole, points))
-                for b in range(blocks):
-                    if lows[b] <= top:
-                        for j in range(b * BLOCK, min((b + 1) * BLOCK, width)):
-                            # Infinite: has been compared already.
-                            if g[j] + tile_norms[j] <= top and g[j] < np.inf:
-                                tried += 1
-                                v = product(Z[i], full[lo + j]) + full_norms[lo + j]
-                                if v <= second:
-                                    compare(x, P, lo + j, lo + j + 1, lanes, near, which)
-                                    top = work(threshold(near[k - 1], base, points))
-                                    second = work(threshold(near[k - 1], whole, points))
+                for start in range(0, width, BLOCK):
+                    stop = min(start + BLOCK, width)
+                    if not sums_within(g[start:stop], tile_norms[start:stop], top):
+                        continue
+                    for j in range(start, stop):
+                        # Infinite: has been compared already.
+                        if g[j] + tile_norms[j] <= top and g[j] < np.inf:
+                            tried += 1
+                            v = product(Z[i], full[lo + j]) + full_norms[lo + j]
+                            if v <= second:
+                                compare(x, P, lo + j, lo + j + 1, lanes, near, which)
+                                top = work(threshold(near[k - 1], base, points))
+                                second = work(threshold(near[k - 1], whole, points))
     return tried

@@ -77,7 +77,6 @@ def _of_tile(table: PreparedRows) -> tuple[Any, ...]:
 def distance_tile(A: Any, B: Any, gamma: float = 0.0) -> Floats:
     """The matrix of ‖aᵢ - bⱼ‖², or of exp(-γ‖aᵢ - bⱼ‖²) where γ > 0, of prepared rows: equal rows
     have distance 0, and no distance is off by more than `distance.squared_distances` says."""
-    from fenchel.data.passes.native.compiled import matrix_product
     from fenchel.geometry.radial.compiled import squares_by_product, squares_directly
 
     (rows, a, left), (points, b, right) = _of_tile(A), _of_tile(B)
@@ -87,7 +86,7 @@ def distance_tile(A: Any, B: Any, gamma: float = 0.0) -> Floats:
         squares_directly(address(rows), h, address(points), m, d, gamma, address(out))
         return out
     squares_by_product(
-        matrix_product(), address(rows), address(a), address(left), h,
+        address(rows), address(a), address(left), h,
         address(points), address(b), address(right), m, d, SHARE, gamma, address(out),
     )  # fmt: skip
     return out

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from fenchel.geometry.distance import largest_entry, rows_in_order
 from fenchel.geometry.neighbours import nearest, tree_of
 from fenchel.geometry.search.radius import points_within
 from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, Within
+
+if TYPE_CHECKING:
+    from fenchel.geometry.tree.kd_tree import KDTree
 
 # Between these sizes no square overflows, and none of a difference of neighbouring float64 numbers
 # vanishes; points beyond are moved there by a power of two, which is exact.
@@ -50,7 +53,7 @@ class EuclideanSearch(NeighbourSearch):
         return self._moved(self.points)
 
     @cached_property
-    def _tree(self) -> Any:
+    def _tree(self) -> KDTree:
         return tree_of(rows_in_order(self._scaled))
 
     def _moved(self, rows: Array) -> Array:

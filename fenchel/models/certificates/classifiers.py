@@ -13,7 +13,7 @@ from fenchel.convex.loss.base import Loss
 from fenchel.convex.loss.distance import Square
 from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.loss.multiclass import Joint, Multinomial
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, elastic_net
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design.matrix import MatrixDesign, Point
@@ -25,7 +25,6 @@ from fenchel.models.certificates.inputs import (
     with_constant_column,
 )
 from fenchel.models.certificates.sharpen import prove, total
-from fenchel.models.lasso.elastic_net_path import elastic_net
 from fenchel.models.linear.erm_penalty import penalty_of
 from fenchel.models.linear.svm import svc_terms
 from fenchel.models.online.perceptron_proof import criterion
@@ -102,6 +101,13 @@ def certify_planes(model: Any, name: str, home: str, X: Any, y: Any, weight: Any
             problem = Problem(loss, penalty, design, model.fit_intercept)
             parts.append(prove(problem, (W[k], float(b[k]))))
         return total(parts)
+    planes = 1 if K <= 2 else K
+    if len(W) != planes:  # liblinear counts classes by the rows that have weight
+        raise ValueError(
+            f"coef_ has {len(W)} rows for {K} classes, not {planes}: a class whose rows "
+            "all have weight 0 is left out of the fit and yet named by predict. Fit without these "
+            "rows"
+        )
     if len(W) > 1 and model.multi_class == "crammer_singer":
         rows, W, b, intercept = _with_intercept(model, weighted_rows(blocks, each, None), W, b)
         return _svc_proof(model, rows, (W.T, b), intercept)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss.distance import Absolute, Pinball, Square
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, elastic_net
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Block, Blocks
@@ -18,7 +18,6 @@ from fenchel.data.intake import is_dask, total_weight
 from fenchel.models.certificates.inputs import coefficients, fitted_rows, with_constant_column
 from fenchel.models.certificates.sharpen import prove, total
 from fenchel.models.estimator import as_numpy
-from fenchel.models.lasso.elastic_net_path import elastic_net
 from fenchel.models.linear.huber import certify_huber
 from fenchel.models.linear.svm import svr_loss
 from fenchel.solve.quantile.noncrossing import noncrossing

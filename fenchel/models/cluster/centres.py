@@ -11,7 +11,6 @@ import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -28,7 +27,7 @@ from fenchel.geometry.distance import squared_distances
 from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.cluster.bounds.best import BoundEffort, proved_clustering, search_of
-from fenchel.models.estimator import as_numpy, is_remote, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, is_remote, validated_blocks
 
 Floats = NDArray[np.float64]
 # Between these powers of two squares of differences, and sums of many of them, neither overflow nor
@@ -85,7 +84,7 @@ def in_units(blocks: Blocks, exponent: int) -> Blocks:
 
 
 class CentreClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, SelfCertified
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator, SelfCertified
 ):
     """An estimator of `cluster_centers_`, whose objective is Σ sᵢ ‖xᵢ - c(label)‖²."""
 

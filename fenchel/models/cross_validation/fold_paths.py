@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
 from fenchel.data.design.matrix import MatrixDesign, Point
-from fenchel.models.lasso.elastic_net_path import TINY
 from fenchel.solve.minimise import minimise
 from fenchel.solve.select import solver_named
 from fenchel.solve.solver import State
 
 Floats = NDArray[np.float64]
+TINY = (
+    2**12
+)  # entries of a table up to which coefficients in folds, which are shown, get all digits
 
 
 @dataclass(frozen=True, slots=True)

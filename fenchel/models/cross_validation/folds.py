@@ -19,7 +19,7 @@ from fenchel.data.blocks import Block, Blocks, Totals, thread_count, threads
 from fenchel.data.design.block_products import forward
 from fenchel.data.design.matrix import Point
 from fenchel.data.in_memory import ArrayBlocks
-from fenchel.data.intake import as_dtype_of
+from fenchel.data.intake import as_dtype_of, total_weight
 from fenchel.data.passes.shared_pass import SharedPass, View
 from fenchel.models.cross_validation.scoring import Scoring
 from fenchel.models.estimator import as_numpy
@@ -75,12 +75,18 @@ def memory_folds(
         weight = None if block.weight is None else block.weight[rows]
         return ArrayBlocks(Block(0, block.X[rows], block.y[rows], weight), blocks.names)
 
+    def fitted(rows: NDArray[Any]) -> Blocks:
+        found = part(rows, blocks)
+        if not total_weight(found) > 0.0:
+            raise ValueError("a fold leaves no row with weight to fit: use other folds")
+        return found
+
     folds: list[MemoryFold] = []
     X = as_numpy(whole.X) if is_torch_array(whole.X) else whole.X
     for train, test in splitter.split(X, y, **routed):
         fit, rows = np.arange(n)[train], np.arange(n)[test]
         times = np.bincount(fit, minlength=n)  # a row may come twice
-        own = partial(part, fit, blocks)
+        own = partial(fitted, fit)
         test_part = part(rows, blocks if judged is None else judged)
         folds.append(MemoryFold(_weighing(times), test_part, own, rows))
     return folds

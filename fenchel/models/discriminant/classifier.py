@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import logsumexp, to_numpy
@@ -20,7 +20,7 @@ from fenchel.data.statistic import Statistic, kernel_of, on_block
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.discriminant.bayes_error import BayesError, simulated
-from fenchel.models.estimator import validated_blocks
+from fenchel.models.estimator import Estimator, validated_blocks
 from fenchel.models.linear.odds import log_probabilities, probabilities
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ def each_row(blocks: Blocks, stat: Statistic[Floats]) -> Floats:
     return np.concatenate(blocks.reduce(lines))
 
 
-class GaussianClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GaussianClassifier(ClassifierMixin, Estimator, ABC):
     """Classes with densities N(μₖ, Σₖ) and priors πₖ: log πₖ + log N(x; μₖ, Σₖ) decides."""
 
     classes_: NDArray[Any]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, summed_history
 from fenchel.convex.loss.base import Loss
 from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.penalty import L2
@@ -34,7 +34,6 @@ from fenchel.models.certificates.sharpen import prove, total
 from fenchel.models.kernel.kernel_rows import RowsWithKernel, expansion_scores, kernel_rows
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.progress import watch
-from fenchel.solve.least_squares.ridge import summed_history
 from fenchel.solve.minimise import Solution, minimise
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,6 @@ import math
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fenchel.convex.certificate import Certificate
@@ -15,6 +14,7 @@ from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.loss.multiclass import Multinomial
 from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import Estimator
 from fenchel.models.kernel.expansion_fit import (
     Expansions,
     classifier_expansions,
@@ -27,7 +27,7 @@ from fenchel.models.labels import ScoreClassifier, encode_labels
 from fenchel.models.linear.odds import log_probabilities, probabilities
 
 
-class KernelLogisticRegression(ScoreClassifier, BaseEstimator, SelfCertified):
+class KernelLogisticRegression(ScoreClassifier, Estimator, SelfCertified):
     """Kernel logistic regression: min over f, b of C Σ sᵢ l(yᵢ, f(xᵢ) + b) + ‖f‖²/2.
 
     f = Σ αⱼ k(xⱼ, ·) lies in the kernel's space, and l(y, z) = log(1 + e^{-yz}), y = ±1. K > 2

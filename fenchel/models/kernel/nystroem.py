@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -19,14 +19,14 @@ from fenchel.geometry.kernel.named_kernel import GivenColumns, named_kernel
 from fenchel.geometry.kernel.nystroem import NystroemFeatures
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.array_namespace import as_known, fit_method
-from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, validated_blocks
 from fenchel.models.kernel.kernel_rows import KERNEL, kernel_tags
 from fenchel.models.spectral.output_rows import rows_out, working_type
 
 Floats = NDArray[np.float64]
 
 
-class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Features whose inner products are nearly a kernel, from its values at some of the rows.
 
     φ(x) = k(Z, Z)^{-1/2} k(Z, x),  φ(x)·φ(z) ≈ k(x, z)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +23,7 @@ from fenchel.data.in_memory import ArrayBlocks
 from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.certificates.inputs import fitted_rows
+from fenchel.models.estimator import Estimator
 from fenchel.models.kernel.kernel_rows import (
     KERNEL,
     RowsWithKernel,
@@ -45,7 +46,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified):
+class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator, SelfCertified):
     """Kernel ridge regression: min over f = Σ cⱼ k(xⱼ, ·) of Σ sᵢ (yᵢ - f(xᵢ))² + α‖f‖².
 
     There is no intercept, as in scikit-learn. The equations (K + αS⁻¹)c = y are solved by a

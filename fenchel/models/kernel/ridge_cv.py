@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import _raise_for_params
@@ -21,6 +21,7 @@ from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.certificates.inputs import fitted_rows
 from fenchel.models.cross_validation.leave_one_out_choice import LeaveOneOutChoice, penalty_grid
+from fenchel.models.estimator import Estimator
 from fenchel.models.kernel.kernel_rows import (
     KERNEL,
     RowsWithKernel,
@@ -38,9 +39,7 @@ from fenchel.solve.least_squares.ridge import each_target
 Floats = NDArray[np.float64]
 
 
-class KernelRidgeCV(
-    LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, BaseEstimator, SelfCertified
-):
+class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimator, SelfCertified):
     """Kernel ridge regression with its penalty chosen among `alphas` by leaving out each row.
 
     The fit without row i misses it by eᵢ = cᵢ / (G⁻¹)ᵢᵢ, c = G⁻¹y, G = K + αS⁻¹. One

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, summed_history
 from fenchel.data.arrays import to_numpy
 from fenchel.data.blocks import Blocks
 from fenchel.data.design.matrix import MatrixDesign, Point
@@ -20,7 +20,6 @@ from fenchel.models.lasso.elastic_net_path import ElasticNetPath, Fit, TargetExt
 from fenchel.models.lasso.lasso_path import MOST, PathResult, enet_path
 from fenchel.models.progress import watch
 from fenchel.models.targets import LinearRegressor, set_coefficients, target_rows
-from fenchel.solve.least_squares.ridge import summed_history
 
 Floats = NDArray[np.float64]
 

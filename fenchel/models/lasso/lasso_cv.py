@@ -31,7 +31,6 @@ from fenchel.models.cross_validation.folds import (
 from fenchel.models.estimator import as_numpy, is_remote
 from fenchel.models.lasso.elastic_net_path import (
     LOOSEST,
-    TINY,
     ElasticNetPath,
     Fit,
     TargetExtent,
@@ -206,8 +205,9 @@ class ElasticNetCV(LinearRegressor):
 
     def _walk(self, ratio: float, exponent: int) -> ElasticNetPath:
         tol = min(100.0 * self.tol, LOOSEST)
+        polish = 0  # what is kept of a fold is a mean over its rows
         return ElasticNetPath(
-            ratio, self.fit_intercept, self.positive, tol, self.max_iter, exponent, TINY
+            ratio, self.fit_intercept, self.positive, tol, self.max_iter, exponent, polish
         )
 
     def _folds(self, rows: Blocks, params: dict[str, Any]) -> list[TrainingFold]:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from fenchel.convex.catalogue import by_spelled_name
 from fenchel.convex.certificate import Certificate
 from fenchel.convex.loss.base import Loss
-from fenchel.convex.loss.distance import (
-    Absolute,
-    Distance,
-    EpsilonInsensitive,
-    Huber,
-    Pinball,
-    Square,
-    SquaredEpsilonInsensitive,
-)
-from fenchel.convex.loss.hinge import Hinge, ModifiedHuber, SquaredHinge, SquareMargin
-from fenchel.convex.loss.margin import Exponential, Logistic, Margin
-from fenchel.convex.loss.multiclass import Joint, MulticlassHinge, Multinomial
+from fenchel.convex.loss.distance import Distance
+from fenchel.convex.loss.margin import Logistic, Margin
+from fenchel.convex.loss.multiclass import Joint, Multinomial
 from fenchel.convex.penalty import Penalty
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Blocks
@@ -43,23 +36,10 @@ from fenchel.models.linear.erm_penalty import PENALTIES, kernel_strength, penalt
 from fenchel.models.linear.odds import log_probabilities, probabilities
 from fenchel.models.targets import SingleTarget, single_rows
 
-MARGINS: dict[str, type[Loss]] = {
-    "logistic": Logistic,
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-    "square": SquareMargin,
-    "exponential": Exponential,
-    "modified_huber": ModifiedHuber,
-}
-JOINT: dict[str, type[Joint]] = {"multinomial": Multinomial, "multiclass_hinge": MulticlassHinge}
-DISTANCES: dict[str, type[Loss]] = {
-    "square": Square,
-    "absolute": Absolute,
-    "huber": Huber,
-    "pinball": Pinball,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-}
+# The losses by the names that `loss` takes.
+MARGINS: dict[str, Callable[[], Loss]] = by_spelled_name(Margin)
+JOINT: dict[str, Any] = by_spelled_name(Joint)
+DISTANCES: dict[str, Callable[[], Loss]] = by_spelled_name(Distance)
 EXPANSION = ("dual_coef_", "X_fit_", "kernel_", "storage_", "landmarks_", "full_certificate_")
 _kernel = {**KERNEL, "kernel": [*KERNEL["kernel"], None]}
 _shared: dict[str, list[Any]] = {
@@ -255,10 +235,8 @@ class ERMClassifier(LinearClassifier):
         if isinstance(self.loss, Joint) and self.loss.n_classes != K:
             raise ValueError(f"loss={self.loss} does not fit y, which has {K} classes")
         kind = JOINT.get(self.loss) if isinstance(self.loss, str) else type(self.loss)
-        if kind is Multinomial:
-            return Multinomial(K) if K > 2 else Logistic()
-        if kind is MulticlassHinge:
-            return MulticlassHinge(K) if K > 2 else Hinge()
+        if kind is not None and issubclass(kind, Joint):
+            return kind(K) if K > 2 else kind.of_two_classes()
         return MARGINS[self.loss]() if isinstance(self.loss, str) else self.loss
 
     @available_if(_is_log)

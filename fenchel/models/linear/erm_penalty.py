@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+from fenchel.convex.catalogue import penalties
 from fenchel.convex.penalty import L1, L2, ElasticNet, Penalty
 
-PENALTIES: dict[str, type[Penalty]] = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}
+# Those with a strength, by the name of their class: "elasticnet" for ElasticNet.
+PENALTIES = {
+    name.lower(): penalty
+    for name, penalty in penalties().items()
+    if "lam" in inspect.signature(penalty).parameters
+}
 
 
 def penalty_of(estimator: Any) -> Penalty:
@@ -15,7 +22,7 @@ def penalty_of(estimator: Any) -> Penalty:
     if penalty is None:
         return L2(0.0)
     if isinstance(penalty, str):
-        penalty = PENALTIES[penalty](float(estimator.lam))  # type: ignore[call-arg]
+        penalty = PENALTIES[penalty](float(estimator.lam))
     if isinstance(penalty, L1 | ElasticNet) and penalty.lam == 0.0 and not penalty.positive:
         return L2(0.0)
     assert isinstance(penalty, Penalty)

@@ -109,7 +109,7 @@ class LinearRegression(LinearRegressor):
 
     def _fit_free(self, blocks: Blocks) -> None:
         found = least_squares(blocks, self.fit_intercept)
-        check_representable(blocks, found)
+        check_representable(blocks, found.coef)
         flat = found.coef.ndim == 1
         w, b = found.coef.reshape(blocks.n_cols, -1), np.atleast_1d(found.intercept)
         set_coefficients(self, w, b, flat, blocks.dtype, ravel=False)

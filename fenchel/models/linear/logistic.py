@@ -14,17 +14,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fenchel.convex.certificate import warn_outside
 from fenchel.convex.loss.margin import Logistic
 from fenchel.convex.loss.multiclass import Multinomial
-from fenchel.convex.penalty import L2
+from fenchel.convex.penalty import L2, elastic_net
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.design.matrix import MatrixDesign, Point
 from fenchel.models.array_namespace import fit_method
-from fenchel.models.fit_callbacks import StepCallbacks, StepTasks
 from fenchel.models.labels import LinearClassifier, encode_labels
-from fenchel.models.lasso.elastic_net_path import elastic_net
 from fenchel.models.linear.odds import log_probabilities, probabilities
 from fenchel.models.linear.separation import Separation, find_separation, warn_separated
-from fenchel.models.progress import watch
+from fenchel.models.progress import StepCallbacks, StepTasks, watch
 from fenchel.models.rank_deficiency import dependence_named_later, is_solved, least_norm
 from fenchel.models.rounding import round_solution
 from fenchel.solve.minimise import Solution, minimise

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fenchel.convex.certificate import Certificate
+from fenchel.convex.certificate import Certificate, summed_history
 from fenchel.convex.loss.distance import Absolute, Pinball
 from fenchel.convex.penalty import L1, L2, Penalty
 from fenchel.convex.problem import Problem
@@ -21,7 +21,6 @@ from fenchel.models.array_namespace import fit_method
 from fenchel.models.estimator import as_numpy
 from fenchel.models.fitting import fit_regressor, solve
 from fenchel.models.targets import SingleTarget, set_coefficients, single_rows
-from fenchel.solve.least_squares.ridge import summed_history
 from fenchel.solve.quantile.noncrossing import noncrossing
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
@@ -26,7 +25,7 @@ from fenchel.data.intake import is_dask
 from fenchel.data.pairs.target_tree import TargetPairs, group_codes
 from fenchel.data.validation import check_weight, vector
 from fenchel.models.array_namespace import fit_method
-from fenchel.models.estimator import as_numpy, is_remote, linear_scores, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, is_remote, linear_scores, validated_blocks
 from fenchel.models.progress import watch
 from fenchel.models.rounding import round_solution
 from fenchel.solve.centring import centred
@@ -41,7 +40,7 @@ LOSSES: dict[str, Margin] = {
 }
 
 
-class PairwiseRanker(BaseEstimator):
+class PairwiseRanker(Estimator):
     """Ranking: min over w of Σ sᵢsⱼ φ(zᵢ - zⱼ) / Σ sᵢsⱼ + α|w|²/2, z = Xw, over all pairs of rows
     with yᵢ > yⱼ in the same group.
 

@@ -14,7 +14,7 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array, to_float64, to_numpy
 from fenchel.data.blocks import Totals
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.minimise import Solution
 
 Floats = NDArray[np.float64]
@@ -96,8 +96,7 @@ def _separation_lp(problem: Problem) -> list[Separation]:
 
     Reference: Konis, 2007.
     """
-    design, K = problem.design, problem.outputs
-    assert isinstance(design, MatrixDesign)
+    design, K = problem.table, problem.outputs
     d, n = design.dimension, design.n_rows
     size = d + problem.intercept
     if not design.blocks.local or n * size * ((K or 1) ** 2) > LARGEST:
@@ -139,7 +138,7 @@ def warn_separated(
     estimator: Any, problem: Problem, solution: Solution[Point], found: Separation
 ) -> Solution[Point]:
     """The warning, and the solution to keep: a finite plane, never marked as converged."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("feature_names_in_")
     shown = [str(j) if names is None else str(names[j]) for j in found.columns[:8]]
     more = "" if len(found.columns) <= 8 else f" and {len(found.columns) - 8} more"
     how = (
@@ -155,8 +154,8 @@ def warn_separated(
         f"no finite optimum exists. {remedy}"
     )
     point = found.direction if found.complete else solution.point
-    certificate = problem.evaluate(point, exact=True)
-    final = replace(solution.certificate, value=certificate.value, bound=0.0, kind="duality")
+    value = problem.known_value(point).value
+    final = replace(solution.certificate, value=value, bound=0.0, kind="duality")
     return replace(
         solution,
         point=point,

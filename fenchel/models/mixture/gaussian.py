@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from fenchel.convex.convergence import NotCertified
 from fenchel.data.blocks import Blocks
 from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
+from fenchel.models.estimator import Estimator
 from fenchel.models.mixture.density import MixtureDensity, dense_rows
 from fenchel.models.mixture.start import begun, checked_init, with_given
 from fenchel.models.progress import watch
@@ -32,7 +33,7 @@ from fenchel.solve.mixture.whitening import ColumnExtent
 Floats = NDArray[np.float64]
 
 
-class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, BaseEstimator):
+class GaussianMixture(MixtureDensity, SelfCertified, DensityMixin, Estimator):
     """A mixture of Gaussian laws by EM: max over π, μ, Σ of Σ sᵢ log Σₖ πₖ N(xᵢ; μₖ, Σₖ) / Σ sᵢ.
 
     Both steps of EM are one matrix product each, on the products of the columns, or sums of

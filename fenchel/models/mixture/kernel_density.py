@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +27,7 @@ from fenchel.geometry.density.profiles import (
 from fenchel.geometry.density.sums import KernelSums
 from fenchel.geometry.tiles import fold_pairs
 from fenchel.models.array_namespace import fit_method
+from fenchel.models.estimator import Estimator
 from fenchel.models.mixture.density import dense_rows
 from fenchel.solve.mixture.whitening import dense
 
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 GRID = np.geomspace(0.05, 4.0, 25)
 
 
-class KernelDensity(DensityMixin, BaseEstimator):
+class KernelDensity(DensityMixin, Estimator):
     """A kernel density estimate: p(x) = Σⱼ sⱼ k(‖x - xⱼ‖/h) / (hᵈ c Σ s), c the integral of k(‖x‖).
 
     k(u): gaussian e^{-u²/2}, exponential e^{-u}; for u < 1 tophat 1, epanechnikov 1 - u², linear

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +23,7 @@ from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
 from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from, without_own
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import as_numpy, compares_strings, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, compares_strings, validated_blocks
 from fenchel.models.neighbours.training_rows import TrainingRows
 
 PARAMETERS: dict[str, list[Any]] = {
@@ -39,7 +38,7 @@ PARAMETERS: dict[str, list[Any]] = {
 }
 
 
-class Neighbourhood(SelfCertified, BaseEstimator):
+class Neighbourhood(SelfCertified, Estimator):
     """Training rows that are searched."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETERS
@@ -101,9 +100,10 @@ class Neighbourhood(SelfCertified, BaseEstimator):
         return AllPairs(metric, rows, chosen)
 
     def _parts(self, X: Any) -> Iterator[tuple[int, Any]]:
-        """The rows of a question, block by block, each with the number of its first row."""
-        start = 0
-        for block in validated_blocks(self, X, reset=False):
+        """The rows of a question, each part with the number of its first row: block by block, or
+        at once where they are in memory, as the search prepares the points for each part."""
+        start, blocks = 0, validated_blocks(self, X, reset=False)
+        for block in [blocks.gather()] if isinstance(blocks, ArrayBlocks) else blocks:
             _refuse_sparse(self._is_given and is_sparse(block.X))
             yield start, block.X if is_sparse(block.X) else as_numpy(block.X)
             start += block.X.shape[0]

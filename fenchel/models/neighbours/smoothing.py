@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +27,13 @@ from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.search import without_own
 from fenchel.geometry.tiles import PairFold
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import as_numpy, compares_strings, is_remote, validated_blocks
+from fenchel.models.estimator import (
+    Estimator,
+    as_numpy,
+    compares_strings,
+    is_remote,
+    validated_blocks,
+)
 from fenchel.models.neighbours.leave_one_out import MeanErrors
 from fenchel.models.neighbours.scoring_rows import are_rows_of_fit, exact, scored_targets
 from fenchel.models.neighbours.training_rows import TrainingRows
@@ -45,7 +50,7 @@ SMOOTHING: dict[str, list[Any]] = {
 }
 
 
-class Smoothing(SelfCertified, BaseEstimator):
+class Smoothing(SelfCertified, Estimator):
     """Training rows that are averaged with the weights of a kernel."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = SMOOTHING

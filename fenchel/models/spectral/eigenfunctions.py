@@ -33,7 +33,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -42,7 +42,7 @@ from fenchel.data.blocks import Block, Blocks
 from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.models.array_namespace import as_known
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, validated_blocks
 from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.solve.eigen.leading import Eigenpairs
 from fenchel.solve.eigen.residual import (
@@ -225,7 +225,7 @@ def _charged(proof: Certificate, error: float, k: int) -> Certificate:
     return replace(proof, residual=proof.residual + error / norm)
 
 
-class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralMap(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """An estimator whose embedding is made of eigenfunctions.
 
     A method writes `_operator`, which makes the operator of some rows, and `fit`, which decomposes

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,9 +17,10 @@ from fenchel.convex.certificate import Certificate
 from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.moments.class_moments import Moments
+from fenchel.data.validation import check_finite
 from fenchel.models.array_namespace import as_known, fit_method
 from fenchel.models.certificates.certified import SelfCertified
-from fenchel.models.estimator import validated_blocks
+from fenchel.models.estimator import Estimator, validated_blocks
 from fenchel.models.spectral.gaussian_subspace import GaussianSubspace, likely_dimension
 from fenchel.models.spectral.output_rows import rows_out, working_type
 from fenchel.models.spectral.principal_axes import (
@@ -47,7 +48,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal component analysis: the directions of largest variance.
 
     S = Σ sᵢ (xᵢ - m)(xᵢ - m)',   S v = λ v,   z = V'(x - m)
@@ -102,8 +103,7 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     Notes
     -----
-    A lecture that writes the coordinates as x·v means (x - m)·v. Rows in float32 are multiplied in
-    float32; a projection in float64 finishes the components, and makes the residuals.
+    A lecture that writes the coordinates as x·v means (x - m)·v. Sums are made in float64.
 
     References
     ----------
@@ -167,15 +167,16 @@ class PCA(SelfCertified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
         """Find the components of the rows X, which have weight sample_weight; y is ignored."""
-        blocks = validated_blocks(self, X, None, sample_weight)
+        # A scatter of rows that all have weight tells of NaN and infinity itself.
+        blocks = validated_blocks(self, X, None, sample_weight, finite=sample_weight is not None)
         weights = weights_of(blocks)
         most = self._most(weights, blocks.n_cols)
         few = isinstance(self.n_components, Integral)
-        route = (
-            route_of(blocks, few and 4 * int(self.n_components) < most)
-            if self.svd_solver == "auto"
-            else ROUTES[self.svd_solver]
+        route = ROUTES.get(self.svd_solver) or route_of(
+            blocks, few and 4 * int(self.n_components) < most
         )
+        if route != "covariance":
+            check_finite(blocks)
         k = int(self.n_components) if few else most
         steps = 7 if self.iterated_power == "auto" else int(self.iterated_power)
         axes = principal_axes(
@@ -367,7 +368,6 @@ def _certified(blocks: Blocks, V: Floats) -> Certificate:
     k = V.shape[1]
     few = 4 * k < min(blocks.n_rows, blocks.n_cols)
     route = route_of(blocks, few)
-    route = "covariance" if route == "covariance" and blocks.dtype == np.float64 else route
     best = principal_axes(blocks, max(k, 1), route)
     S = ScatterProducts(blocks, best.mean, best.exponent)
     V = np.linalg.qr(V)[0] if k else V

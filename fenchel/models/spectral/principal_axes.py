@@ -13,8 +13,8 @@ Reference: Golub and Van Loan, Matrix Computations (2013), sections 8.6 and 10.4
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,29 +27,24 @@ from fenchel.models.spectral.scatter import (
     Scatter,
     ScatterProducts,
     exponent_of,
-    finished_products,
-    in_units,
     mean_of,
     scatter_of,
     trace_of,
     weights_of,
 )
 from fenchel.solve.eigen.leading import eigenpairs, subspace_iterations
-from fenchel.solve.eigen.residual import EPS, lengths, ritz_pairs, signed
+from fenchel.solve.eigen.residual import EPS, lengths, signed
 
 Floats = NDArray[np.float64]
 Route = Literal["full", "covariance", "gram", "products", "randomized"]
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 # min(n, d) and values up to which a singular value decomposition takes under 0.2 s (500 x 8000).
 FULL_SIDE, FULL_VALUES = 500, 2**22
-# Columns up to which all eigenpairs of S are found at once: of 784, 0.05 s of one core, and 0.15 s
-# for 58 of them by block Krylov steps.
-WHOLE = 1024
+# Columns from which the leading eigenvectors alone are made, and up to which LAPACK makes them: of
+# 784 columns it took 0.058 s of one core for all and 0.034 s for 50; Krylov steps took 0.15 s.
+FEW, WHOLE = 256, 1024
 # Columns up to which S and its decomposition pay: 0.1 GiB, and O(d³) in under a minute.
 COVARIANCE = 4096
-# Residual over |S| that single precision is to reach, else the pass is made in double.
-SINGLE = 1e-5
-GUARD = 8  # columns beyond k in the finish of single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +53,8 @@ class PrincipalAxes:
 
     values: eigenvalues from the largest down, at least those of the vectors; complete: all of them;
     vectors: (d, k), orthonormal; residuals: |Sv - λv| of each; total: tr S; floor: what rounding
-    leaves uncertain of sums like it.
+    leaves uncertain of sums like it; leading: whether LAPACK counted the values, so that no larger
+    one is missing (always where they are complete).
     """
 
     mean: Floats
@@ -70,6 +66,7 @@ class PrincipalAxes:
     exponent: int
     complete: bool
     route: Route
+    leading: bool = False
 
     def outside(self, value: float, power: int = 2) -> float:
         """A number of these units in those of the table; infinite where no float holds it."""
@@ -86,7 +83,8 @@ class PrincipalAxes:
         left = max(self.total - float(own.sum()), 0.0)
         if self.complete:
             left = max(float(self.values[k:].sum()), 0.0)
-        bound = max(left - self.floor, 0.0) if self.complete else -math.inf
+        counted = self.complete or self.leading
+        bound = max(left - self.floor, 0.0) if counted else -math.inf
         bound = min(self.outside(bound), LARGEST) if bound > 0.0 else bound
         norm = max(float(own.max(initial=0.0)), float(self.residuals.max(initial=0.0)))
         residual = float(self.residuals.max(initial=0.0)) / norm if norm > 0.0 else 0.0
@@ -123,13 +121,7 @@ def principal_axes(
     if route == "gram":
         return _by_gram(blocks, k)
     if route == "covariance":
-        scatter = scatter_of(blocks)
-        if scatter.single:
-            found = _finished(blocks, scatter, k)
-            if found is not None:
-                return found
-            scatter = scatter_of(in_units(blocks, 0).map(_double))
-        return of_scatter(scatter, k)
+        return of_scatter(scatter_of(blocks), k)
     return _by_products(blocks, k, route, tol or 1e-10, steps, guard)
 
 
@@ -138,13 +130,14 @@ def of_scatter(scatter: Scatter, k: int) -> PrincipalAxes:
     S = scatter.S
     d = len(S)
     total = max(float(np.trace(S)), 0.0)
-    if 4 * k > d or d <= WHOLE:
-        values, V = linalg.eigh(S)
+    complete = leading = 4 * k > d or d <= WHOLE
+    if complete:
+        complete = 4 * k > d or d <= FEW
+        values, V = linalg.eigh(S, subset_by_index=None if complete else [d - k, d - 1])
         values, V = np.maximum(values[::-1], 0.0), V[:, ::-1][:, :k]
-        complete = True
     else:
         found = eigenpairs(S, k, tol=1e-13 * math.sqrt(d))
-        values, V, complete = np.maximum(found.values, 0.0), found.vectors, k == d
+        values, V = np.maximum(found.values, 0.0), found.vectors
     V = _with_null_space(values[:k], V, d * EPS)
     residuals = lengths(S @ V - V * values[:k]) + 2.0 * EPS * math.sqrt(d) * values.max(initial=0.0)
     floor = 8.0 * EPS * d * total
@@ -158,42 +151,8 @@ def of_scatter(scatter: Scatter, k: int) -> PrincipalAxes:
         scatter.exponent,
         complete,
         "covariance",
+        leading,
     )
-
-
-def _finished(blocks: Blocks, scatter: Scatter, k: int) -> PrincipalAxes | None:
-    """Rayleigh and Ritz in double precision on the subspace that single precision found."""
-    S = scatter.S
-    d = len(S)
-    wide = min(k + GUARD, d)
-    if 4 * wide > d or d <= WHOLE:
-        start = linalg.eigh(S, subset_by_index=[d - wide, d - 1])[1]
-    else:
-        start = eigenpairs(S, wide, tol=1e-7).vectors
-    total = weights_of(blocks).total
-    V = np.linalg.qr(start)[0]
-    mean, image = finished_products(blocks, scatter.mean, V, total)
-    pairs = ritz_pairs(V, image, k)
-    if not pairs.residual <= SINGLE:
-        return None
-    # Its relative error is that of single-precision squares, all of one sign.
-    whole = max(float(np.trace(S)), float(pairs.values.sum()))
-    floor = 2.0**-23 * math.sqrt(d) * whole
-    return PrincipalAxes(
-        mean,
-        np.maximum(pairs.values, 0.0),
-        signed(_with_null_space(pairs.values, pairs.vectors, d * EPS)),
-        pairs.residuals + 2.0 * EPS * math.sqrt(d) * pairs.norm,
-        whole,
-        floor,
-        0,
-        k == d,
-        "covariance",
-    )
-
-
-def _double(block: Any) -> Any:
-    return replace(block, X=block.X.astype(np.float64))
 
 
 def centred_rows(blocks: Blocks) -> tuple[Floats, Floats, int]:

@@ -3,9 +3,7 @@
 S = Σ sᵢ (xᵢ - m)(xᵢ - m)' / 4ᵉ,   W = Σ sᵢ,   m = Σ sᵢ xᵢ / W
 
 e = 0 unless squares of entries leave the range of floats; then 2ᵉ is about the largest entry. One
-pass over the rows, wherever they lie. Rows of many columns in single precision are multiplied in
-single precision: the eigenvectors found are finished, and their residuals made, by products in
-double precision.
+pass over the rows, wherever they lie, in double precision whatever the rows are in.
 
 Reference: Chan, Golub and LeVeque, Algorithms for computing the sample variance, Amer. Statist. 37
 (1983).
@@ -24,16 +22,12 @@ from fenchel.data.arrays import is_sparse, like, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.moments.class_moments import Moments
-from fenchel.data.passes.sweep import Gram, Unit
+from fenchel.data.validation import check_finite
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 # Largest diagonal entries of S whose sums have neither overflowed nor lost digits to underflow.
-SAFE = {"float32": (1e-20, 1e30), "float64": (1e-260, 1e290)}
-# Values and columns of a table from which products in single precision pay their finish in double,
-# a pass of its own: 10 of 50 columns (1,000,000 rows) took 0.36 s by single and 0.13 s by double
-# precision, 20 of 200 (200,000 rows) 0.33 and 0.19 s, 50 of 784 (60,000 rows) 0.87 and 1.1 s.
-SINGLE, SINGLE_COLUMNS = 2**22, 512
+SAFE = 1e-260, 1e290
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,56 +64,28 @@ def weights_of(blocks: Blocks) -> Weights:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """mean: in the units of the table; S: over 4^exponent; single: made by single precision."""
+    """mean: in the units of the table; S: over 4^exponent."""
 
     mean: Floats
     S: Floats
     exponent: int
-    single: bool = False
 
 
 def scatter_of(blocks: Blocks) -> Scatter:
-    """Mean and scatter in one pass, or in three where squares leave the range of floats."""
-    if _is_single(blocks):
-        found = _in_single_precision(blocks)
-        if found is not None:
-            return found
+    """Mean and scatter in one pass, or in more where squares leave the range of floats; an error
+    that names the first value that is no finite number."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         moments: Moments = blocks.reduce(Moments.of)
-    if _is_safe(moments.scatter, "float64"):
+    if _is_safe(moments.scatter):
         return Scatter(moments.mean, moments.scatter, 0)
+    check_finite(blocks)
     exponent = exponent_of(blocks)
     moments = in_units(blocks, exponent).reduce(Moments.of)
     return Scatter(np.ldexp(moments.mean, exponent), moments.scatter, exponent)
 
 
-def _is_single(blocks: Blocks) -> bool:
-    plain = isinstance(blocks, ArrayBlocks) and isinstance(blocks.whole.X, np.ndarray)
-    many = blocks.n_cols >= SINGLE_COLUMNS and blocks.n_rows * blocks.n_cols >= SINGLE
-    return plain and many and blocks.dtype == np.float32
-
-
-def _in_single_precision(blocks: Blocks) -> Scatter | None:
-    """About the mean of a sample, then moved to that of all rows; None out of range."""
-    d = blocks.n_cols
-    sample = blocks.sample(4096).gather()
-    centre = to_numpy(to_float64(sample.X)).mean(axis=0)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        G = blocks.reduce(Gram((np.zeros(d), np.zeros(())), Unit(), centre))
-    S, sums, W = G[:d, :d], G[d, :d], float(G[d, d])
-    if not np.isfinite(G).all() or not W > 0.0:
-        return None
-    off = sums / W
-    # Where the sample's mean is far off, the difference would lose the digits that there are.
-    S = S - W * np.outer(off, off)
-    far = W * off * off > 0.1 * np.maximum(np.diag(S), 0.0)
-    if not _is_safe(S, "float32") or far.any():
-        return None
-    return Scatter(centre + off, S, 0, single=True)
-
-
-def _is_safe(S: Floats, dtype: str) -> bool:
-    low, high = SAFE[dtype]
+def _is_safe(S: Floats) -> bool:
+    low, high = SAFE
     return bool(np.isfinite(S).all()) and low <= float(np.diag(S).max(initial=0.0)) <= high
 
 
@@ -189,27 +155,6 @@ class ScatterProducts:
             return to_numpy(X.T @ Z)
 
         return np.asarray(in_units(self.blocks, self.exponent).reduce(stat))
-
-
-def finished_products(
-    blocks: Blocks, near: Floats, V: Floats, total: float
-) -> tuple[Floats, Floats]:
-    """The mean, and S V, in float64 by one pass over dense rows that starts from a near mean c:
-
-    m = c + e,  S V = Σ s (x - c)(x - c)'V - W e e'V,  e = Σ s (x - c) / W.
-    """
-
-    def stat(block: Block) -> Totals:
-        X = to_float64(block.X)
-        X = X - like(near, X)
-        s = np.ones(block.n_rows) if block.weight is None else to_numpy(block.weight)
-        Z = X @ like(V, X)
-        Z = Z if block.weight is None else Z * like(s, X)[:, None]
-        return Totals(to_numpy(X.T @ Z), to_numpy(like(s, X) @ X))
-
-    product, sums = blocks.reduce(stat)
-    off = np.asarray(sums) / total
-    return near + off, np.asarray(product) - total * np.outer(off, off @ V)
 
 
 def mean_of(blocks: Blocks, total: float, exponent: int) -> Floats:

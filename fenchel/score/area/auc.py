@@ -253,10 +253,7 @@ def _in_buckets(runs: SortedRuns, *, with_spread: bool) -> tuple[float, Spread |
     sizes = np.diff(runs.starts)
     P, N = float(sizes[1::2].sum()), float(sizes[::2].sum())
 
-    def area_of(groups: ScoreCounts, p: int, n: int) -> float:
-        return float((groups.positive * _ranks(groups, P, N, p, n)[0]).sum())
-
-    area = tree_sum(runs.each(area_of)) / P
+    area = runs.pairs_in_order() / (2 * int(P) * int(N))  # of whole numbers, rounded once
     if not with_spread:
         return area, None
 

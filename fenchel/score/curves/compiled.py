@@ -188,6 +188,20 @@ def merge(
 
 
 @njit(**_settings)
+def pairs_in_order(positive: NDArray[Any], negative: NDArray[Any], below: int) -> int:
+    """Twice the negatives below each score of a positive, and those equal to it once, summed; from
+    two ascending runs and the number of negatives below both."""
+    n, less, most, total = negative.size, 0, 0, 0
+    for s in positive:
+        while less < n and negative[less] < s:
+            less += 1
+        while most < n and negative[most] <= s:
+            most += 1
+        total += less + most
+    return total + 2 * below * positive.size
+
+
+@njit(**_settings)
 def spans(level: NDArray[Any], first: NDArray[Any], last: NDArray[Any]) -> None:
     """The widest run of gaps around each gap in which none has a higher level: from gap first[i]
     to gap last[i] - 1."""

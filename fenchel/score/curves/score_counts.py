@@ -114,6 +114,18 @@ class SortedRuns:
 
         return map_ordered(gather, range(len(above) - 1, -1, -1), thread_count())
 
+    def pairs_in_order(self) -> int:
+        """Twice the pairs whose positive has the higher score, and those that tie once."""
+        from fenchel.score.curves.compiled import pairs_in_order
+
+        starts, below = self.starts, np.concatenate([[0], np.cumsum(np.diff(self.starts)[::2])])
+
+        def count(b: int) -> int:
+            a, m, e = starts[2 * b : 2 * b + 3]
+            return pairs_in_order(self.values[m:e], self.values[a:m], below[b])
+
+        return sum(parallel_map(count, range(len(starts) // 2)))
+
     def joined(self) -> ScoreCounts:
         """The groups of all buckets, from the top."""
         n, above = self.values.size, self.above.sum(axis=1)

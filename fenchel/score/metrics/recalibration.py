@@ -36,7 +36,7 @@ _FLAT = 1e-10  # a logit that varies less in total has no slope
 
 def calibration_slope(
     y_true: Any,
-    y_prob: Any,
+    y_proba: Any,
     *,
     sample_weight: Any = None,
     pos_label: Any = None,
@@ -49,7 +49,7 @@ def calibration_slope(
     ----------
     y_true : array of shape (n,)
         Labels of two classes.
-    y_prob : array of shape (n,)
+    y_proba : array of shape (n,)
         Predicted probabilities of the positive class.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
@@ -77,7 +77,7 @@ def calibration_slope(
     >>> print(calibration_slope(y, p, level=0.95))
     1.029 [0.9669, 1.091] (95 %, Wald, the larger of sandwich and model variance)
     """
-    y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
+    y, z, s = _rows(y_true, y_proba, sample_weight, pos_label)
     middle = float(s @ z) / float(s.sum())
     if not np.abs(z - middle).max() > _FLAT:
         raise ValueError("the predicted probabilities are all equal: there is no calibration slope")
@@ -92,7 +92,7 @@ def calibration_slope(
 
 def calibration_intercept(
     y_true: Any,
-    y_prob: Any,
+    y_proba: Any,
     *,
     sample_weight: Any = None,
     pos_label: Any = None,
@@ -113,19 +113,19 @@ def calibration_intercept(
     >>> print(calibration_intercept(y, p, level=0.95))
     -0.03063 [-0.09563, 0.03437] (95 %, Wald, the larger of sandwich and model variance)
     """
-    y, z, s = _rows(y_true, y_prob, sample_weight, pos_label)
+    y, z, s = _rows(y_true, y_proba, sample_weight, pos_label)
     return _estimate(y, np.ones((len(z), 1)), z, s, level)
 
 
 def _rows(
-    y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any
+    y_true: Any, y_proba: Any, sample_weight: Any, pos_label: Any
 ) -> tuple[Floats, Floats, Floats]:
     """Outcome, logit and weight of each row."""
-    rows = marked(y_true, y_prob, sample_weight, pos_label)
+    rows = marked(y_true, y_proba, sample_weight, pos_label)
     p = np.asarray(rows.score, np.float64)
     if p.min() < 0.0 or p.max() > 1.0:
         worst = int(np.argmax(np.abs(p - 0.5)))
-        raise ValueError(f"y_prob[{worst}] is {p[worst]:g}: probabilities lie between 0 and 1")
+        raise ValueError(f"y_proba[{worst}] is {p[worst]:g}: probabilities lie between 0 and 1")
     s = np.ones(len(p)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     z = np.asarray(logit(np.clip(p, _LEAST, 1.0 - _LEAST)))
     return np.asarray(rows.positive, np.float64), z, s

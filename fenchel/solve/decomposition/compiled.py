@@ -180,14 +180,11 @@ def add_rows(
 
 @njit(**_settings)
 def block_of(rows: NDArray[Any], slots: NDArray[np.int64], numbers: NDArray[np.int64]) -> Floats:
-    """The square matrix of rows[slots] in the columns `numbers`, symmetric to the bit."""
+    """The square matrix of rows[slots] in the columns `numbers`."""
     q = len(numbers)
     K = np.empty((q, q))
     for i in range(q):
-        row = rows[slots[i]]
-        for j in range(i + 1):
-            K[i, j] = row[numbers[j]]
-    for i in range(q):
-        for j in range(i):
-            K[j, i] = K[i, j]
+        row, line = rows[slots[i]], K[i]
+        for j in range(q):
+            line[j] = row[numbers[j]]
     return K

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import Array
 from fenchel.data.design.kernel import KernelExpansion
@@ -97,9 +96,8 @@ def _mapped(problem: Problem, memory: SpanMemory) -> State:
             return loss.gradient(y, z)
 
         theta = memory.problem.design.map_rows(inner.point, gradient)
-    assert isinstance(problem.penalty, L2)
     s = coordinates.design.weights() / coordinates.design.weight
-    near = -(theta * (s if theta.ndim == 1 else s[:, None])) / problem.penalty.lam
+    near = -(theta * (s if theta.ndim == 1 else s[:, None])) / problem.penalty.l2
     point = coordinates.coefficients(w, near), b
     left = inner.decrement
     if inner.dual is None:

@@ -118,7 +118,9 @@ class ShiftedGram:
             width = slice(0, rows.stop)
             with one_blas_thread():
                 if held is None:
-                    strip = self.design.row_maker(np.arange(rows.start, rows.stop), False)(width)
+                    strip = np.empty((rows.stop - row, rows.stop))
+                    maker = self.design.row_maker(np.arange(row, rows.stop), False)
+                    maker(width, strip, np.arange(len(strip)))
                 else:
                     strip = held[rows, width]
                 A[rows, width] = strip * (root[rows, None] * unit) * root[width]

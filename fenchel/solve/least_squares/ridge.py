@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.certificate import Certificate, Kind, warn_outside
+from fenchel.convex.certificate import Certificate, Kind, summed_history, warn_outside
 from fenchel.convex.loss.distance import Square
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
@@ -103,7 +103,7 @@ def ridge(
             some = chosen_targets(blocks, columns, found.flat)
             free = least_squares(some, intercept)
             if value == 0.0:
-                check_representable(blocks, free)
+                check_representable(blocks, free.coef)
             proof = None
             if np.isfinite(free.coef).all():
                 proof = squares_certificate(some, free, intercept, float(value))
@@ -133,7 +133,7 @@ def ridge(
 
 
 def _free(blocks: Blocks, found: LeastSquares, intercept: bool, tol: float) -> RidgeFit:
-    check_representable(blocks, found)
+    check_representable(blocks, found.coef)
     w, b = found.coef.reshape(len(found.coef), -1), np.atleast_1d(found.intercept)
     proof = squares_certificate(blocks, found, intercept)
     steps = np.full(len(b), found.refinements + 1, np.int32)
@@ -305,10 +305,3 @@ def squares_certificate(
             penalty = np.sum(np.square(np.sqrt(alpha) * unscale(found.coef, -half)))
         value += float(unscale(penalty, 2 * half - found.exponent))
     return replace(total, value=value, bound=bound, kind=kind, steps=found.refinements)
-
-
-def summed_history(histories: list[tuple[Certificate, ...]]) -> list[Certificate]:
-    """Step by step over the groups of targets; a group that has ended keeps its last."""
-    length = max(map(len, histories))
-    padded = [history + history[-1:] * (length - len(history)) for history in histories]
-    return [reduce(Certificate.__add__, step) for step in zip(*padded, strict=True)]

@@ -18,7 +18,7 @@ from fenchel.convex.problem import Evaluation, Problem
 from fenchel.data.arrays import Array, is_sparse, like, to_float64, to_numpy
 from fenchel.data.blocks import Blocks
 from fenchel.data.design.block_products import adjoint, forward
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.least_squares.moments import EPS, RegressionMoments
 from fenchel.solve.least_squares.scaling import Scaling
 from fenchel.solve.least_squares.tsqr import TSQR
@@ -260,8 +260,7 @@ class DualRidge(NormalEquations):
 
 
 def _blocks(problem: Problem) -> Blocks:
-    assert isinstance(problem.design, MatrixDesign)
-    return problem.design.blocks
+    return problem.table.blocks
 
 
 def level(K: Floats, root: Floats) -> Floats:

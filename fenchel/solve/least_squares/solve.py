@@ -13,6 +13,8 @@ Reference: Björck, Numerical methods for least squares problems, 1996, sections
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fenchel.data.arrays import is_sparse, to_numpy
@@ -38,20 +40,38 @@ from fenchel.solve.least_squares.tsqr import (
     triangle_factor,
 )
 
-__all__ = ["LeastSquares", "check_representable", "least_squares"]
+__all__ = ["LeastSquares", "LeastSquaresLimits", "check_representable", "least_squares"]
 
 _ULP = 2.0**-53
-_SPARSE_COLUMNS = 1000  # beyond, a sparse block's Gram matrix is much larger than the block
-_SPARSE_LIMIT = 4000  # up to here a sparse table may yet be solved directly
-_DENSE_LIMIT = 16000  # beyond, the Gram matrix takes more than 2 GiB
-_ITERATIVE = 1e4  # the condition number up to which a small gradient means a small error
-_SMALL = 2**16  # values; below, twice the precision costs milliseconds and is always taken
-_ROOT = 2**22  # products; below, standard errors are refined too
-_PLAIN = 1e-11  # the relative error up to which plain residuals are good enough
-_STEPS = 12
+# The condition number up to which CGLS, whose gradient it leaves at 1e-12, has eight digits right.
+_ITERATIVE = 1e4
+_PLAIN = 1e-11  # the relative error up to which plain residuals are good enough: ten digits
+_STEPS = 12  # refinements: each shrinks the error at least fourfold, or is the last
 
 
-def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
+@dataclass(frozen=True, slots=True)
+class LeastSquaresLimits:
+    """Sizes of a table at which the method changes.
+
+    sparse_columns: a sparse table of more columns is solved by iteration first: the d x d Gram
+        matrix of a block is from here on much larger than the block
+    sparse_direct: a sparse table of no more may yet be solved directly, 128 MiB for the matrix
+    dense_columns: a dense table of more is solved by iteration: 2 GiB for the matrix
+    precise_values: up to so many values residuals are always made in pairs of floats, which takes
+        milliseconds
+    refined_products: up to n d² of so many the factor is refined too, for the standard errors
+    """
+
+    sparse_columns: int = 1000
+    sparse_direct: int = 4000
+    dense_columns: int = 16_000
+    precise_values: int = 2**16
+    refined_products: int = 2**22
+
+
+def least_squares(
+    blocks: Blocks, intercept: bool = True, limits: LeastSquaresLimits = LeastSquaresLimits()
+) -> LeastSquares:
     """The least squares solution of smallest norm ‖w‖ over a table with its target and weights.
 
     Method "gram": one pass for the scatter, one or two for the residual. "orthogonal": one more
@@ -61,9 +81,9 @@ def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
     converge and there are at most 4000) and for a dense one of more than 16000.
     """
     d = blocks.n_cols
-    if blocks.sparse and d > _SPARSE_COLUMNS:
+    if blocks.sparse and d > limits.sparse_columns:
         found, converged = _iterative(blocks, intercept)
-        if converged or d > _SPARSE_LIMIT:
+        if converged or d > limits.sparse_direct:
             return found
     if blocks.n_rows <= d:
         try:
@@ -72,12 +92,14 @@ def least_squares(blocks: Blocks, intercept: bool = True) -> LeastSquares:
             return _iterative(blocks, intercept)[0]
         if met is not None:
             return met
-    return _iterative(blocks, intercept)[0] if d > _DENSE_LIMIT else _direct(blocks, intercept)
+    if d > limits.dense_columns:
+        return _iterative(blocks, intercept)[0]
+    return _direct(blocks, intercept, limits)
 
 
-def check_representable(blocks: Blocks, found: LeastSquares) -> None:
+def check_representable(blocks: Blocks, coef: Floats) -> None:
     """An error where a coefficient is beyond float64: that of a column of denormal numbers, say."""
-    lost = np.flatnonzero(~np.isfinite(found.coef.reshape(blocks.n_cols, -1)).all(axis=1))
+    lost = np.flatnonzero(~np.isfinite(coef.reshape(blocks.n_cols, -1)).all(axis=1))
     if len(lost):
         j = int(lost[0])
         raise ValueError(
@@ -87,7 +109,7 @@ def check_representable(blocks: Blocks, found: LeastSquares) -> None:
         )
 
 
-def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
+def _direct(blocks: Blocks, intercept: bool, limits: LeastSquaresLimits) -> LeastSquares:
     d = blocks.n_cols
     survey, factor = _propose(blocks, intercept)
     method: Method = "gram"
@@ -95,12 +117,12 @@ def _direct(blocks: Blocks, intercept: bool) -> LeastSquares:
         method = "orthogonal"
         triangle = blocks.reduce(TSQR.of(survey.frame, survey.columns.mean, intercept))
         factor = triangle_factor(triangle, survey.columns, d, intercept, survey.free)
-        if blocks.n_rows * d * d <= _ROOT and factor.rank == d:
+        if blocks.n_rows * d * d <= limits.refined_products and factor.rank == d:
             factor = factor.refine(blocks, survey.frame)
     w = DoubleDouble.of(factor.start)
     mean = survey.columns.mean[d:]
     b = DoubleDouble.of(mean - factor.mean.hi @ w.hi if intercept else 0.0 * mean)
-    small = blocks.n_rows * d <= _SMALL
+    small = blocks.n_rows * d <= limits.precise_values
     precise = small or _plain_error(survey, factor) > _PLAIN
     # Relative to the largest: what then counts for a small coefficient is still below its ulp.
     goal = 2.0**-90 if small else 2.0**-60

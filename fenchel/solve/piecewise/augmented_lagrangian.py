@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.convex.hessian.dense import LossHessian
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.penalty import L2, is_unpenalised
 from fenchel.convex.problem import Evaluation, Problem
@@ -30,6 +29,7 @@ from fenchel.solve.needs import (
     SingleTargetOnly,
     StraightPieces,
 )
+from fenchel.solve.piecewise.active_curvature import ActiveCurvature
 from fenchel.solve.piecewise.dual_ascent import dual_ascent
 from fenchel.solve.piecewise.subproblem import (
     RowData,
@@ -135,9 +135,11 @@ class AugmentedLagrangian(Solver):
     def _newton(
         self, problem: Problem, point: Point, subproblem: Subproblem
     ) -> tuple[Point, Subproblem]:
-        v = unpack(problem, self._direction(problem, point, subproblem))
+        step, known = self._direction(problem, point, subproblem)
+        v = unpack(problem, step)
         dz = subproblem.rows.table.map_rows(v, _score, exact=False)
-        return self._moved(problem, point, subproblem, v, dz)
+        there, new = self._moved(problem, point, subproblem, v, dz)
+        return there, replace(new, curvature=known)
 
     def _moved(
         self, problem: Problem, point: Point, subproblem: Subproblem, v: Point, dz: Floats
@@ -219,25 +221,33 @@ class AugmentedLagrangian(Solver):
         seen = Evaluation(proof.value, new.grad_w, new.grad_b, np.zeros(2), False)
         return State(there, seen, max(proof.gap, 0.0), True, new, theta)
 
-    def _direction(self, problem: Problem, point: Point, subproblem: Subproblem) -> Floats:
-        """The step to the optimum of the envelope's quadratic model, penalty included."""
+    def _direction(
+        self, problem: Problem, point: Point, subproblem: Subproblem
+    ) -> tuple[Floats, ActiveCurvature | None]:
+        """The step to the optimum of the envelope's quadratic model, penalty included; and what of
+        the model's curvature the next step may use."""
         rows, loss = subproblem.rows, problem.loss
         assert isinstance(loss, PiecewiseLinear)
         h = np.where(
             loss.is_active(rows.y, subproblem.t), rows.s / (subproblem.mu + loss.smoothing), 0.0
         )
+        ridge, known = _ridge(problem), subproblem.curvature
+        near = None if known is None or ridge == 0.0 else known.at(rows.table, h, ridge)
+        if near is not None:
+            g = pack(problem, (subproblem.grad_w + ridge * point[0], subproblem.grad_b))
+            return -pack(problem, near.solve(*unpack(problem, g))), known
         # Where no row is at a joint a long step is sought, and the search along it finds how long.
         active = rows.table.weighted_subset(h if h.any() else rows.s * (1e-9 / subproblem.mu))
         if not isinstance(problem.penalty, L2):
-            return _penalised_newton_step(problem, point, subproblem, active)
+            return _penalised_newton_step(problem, point, subproblem, active), None
         lam: Any = problem.penalty.lam
         g = pack(problem, (subproblem.grad_w + lam * point[0], subproblem.grad_b))
         if lam == 0.0:  # a plane through few rows bends nothing: lean a little on where it is
             lam = _tikhonov(subproblem, loss.smoothing)
         if not _is_wide(problem):
             H = _gram(problem, active, rows.centre)
-            factor = LossHessian((H,), rows.centre, problem.intercept, None).factor(lam)
-            return -pack(problem, factor.solve(*unpack(problem, g)))
+            known = ActiveCurvature.of(rows.table, h, H, lam, rows.centre, problem.intercept)
+            return -pack(problem, known.factor.solve(*unpack(problem, g))), known
         squares, sums, mass = active.hessian_diagonal(problem.origin(), one)
         rough = JacobiPreconditioner.of(squares, sums, mass, lam, problem.intercept)
         product = active.hessian_product(problem.origin(), one, _times)
@@ -248,7 +258,7 @@ class AugmentedLagrangian(Solver):
             return pack(problem, (pull + lam * u[0], level))
 
         x = conjugate_gradients(hessian, rough.solve, g, 1e-3, 300)
-        return -x if np.any(x) else -rough.solve(g)
+        return (-x if np.any(x) else -rough.solve(g)), None
 
 
 def _tikhonov(subproblem: Subproblem, soft: float) -> Floats:
@@ -313,13 +323,11 @@ def _times(h: Any, u: Any) -> Any:
 
 
 def _is_sparse(problem: Problem) -> bool:
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     return _is_wide(problem) and design.blocks.sparse and design.blocks.local
 
 
 def _is_wide(problem: Problem) -> bool:
     """Whether a d x d matrix would cost more than products with the rows."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     return design.dimension > (200 if design.blocks.sparse else WIDE)

@@ -29,7 +29,8 @@ from fenchel.convex.loss.multiclass import MulticlassHinge
 from fenchel.convex.penalty import L2
 from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.data.arrays import is_sparse, to_numpy
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
+from fenchel.solve.line_search import ridge
 from fenchel.solve.needs import CrammerSinger, ExplicitRows, PositiveL2, RowLosses
 from fenchel.solve.piecewise.simplex_ascent import simplex_ascent
 from fenchel.solve.smooth.newton_cg import conjugate_gradients
@@ -80,7 +81,7 @@ class MulticlassLagrangian(Solver):
     needs: ClassVar = (RowLosses, CrammerSinger, PositiveL2, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        design = _table(problem)
+        design = problem.table
         y = design.map_rows(problem.origin(), _target, exact=False).astype(np.int64)
         s = design.weights() / design.weight
         theta, mu = np.zeros((len(y), problem.loss.n_classes)), 0.0  # type: ignore[attr-defined]
@@ -98,7 +99,7 @@ class MulticlassLagrangian(Solver):
             return self._at(problem, found.point, replace(here, tried=self.tries))
         if start is None and self.sample:
             start = self._from_sample(problem)
-        if start is None and _lam(problem) < 1e-6 * _square_length(problem):
+        if start is None and ridge(problem) < 1e-6 * _square_length(problem):
             # Rows that planes separate: as the penalty falls they stay, and θ falls with it.
             last = self._from_stronger(problem)
             theta, mu = last.memory.theta / STRONGER, last.memory.mu
@@ -113,7 +114,7 @@ class MulticlassLagrangian(Solver):
 
     def _is_wide(self, problem: Problem) -> bool:
         """Whether rows one by one are cheaper: sparse ones, and Newton's matrix too large."""
-        return _table(problem).blocks.sparse and _unknowns(problem) > self.largest
+        return problem.table.blocks.sparse and _unknowns(problem) > self.largest
 
     def _from_sample(self, problem: Problem) -> Point | None:
         """The optimum on some of the rows, as far as it says something of that on all."""
@@ -131,7 +132,7 @@ class MulticlassLagrangian(Solver):
 
     def _from_stronger(self, problem: Problem) -> State:
         """The optimum under a penalty STRONGER times as strong, to three digits."""
-        stronger = replace(problem, penalty=L2(STRONGER * _lam(problem)))
+        stronger = replace(problem, penalty=L2(STRONGER * ridge(problem)))
         state = self.init(stronger, None)
         for _ in range(100):
             if state.stalled or state.decrement <= 1e-3 * abs(state.seen.value):
@@ -146,7 +147,7 @@ class MulticlassLagrangian(Solver):
         here: Envelope = state.memory
         point = state.point
         v = self._direction(problem, point, here)
-        dz = _table(problem).map_rows(v, _score)
+        dz = problem.table.map_rows(v, _score)
         x = _search(problem, point, v, dz, here)
         there = (point[0] + x * v[0], point[1] + x * v[1])
         new = _envelope(problem, here.y, here.s, here.theta, here.mu, here.z + x * dz)
@@ -166,7 +167,7 @@ class MulticlassLagrangian(Solver):
         mu = here.mu * (0.3 if here.tried < 5 else 0.6 if here.tried < 10 else 1.0)
         mu = max(mu, min(1e-9 * abs(primal), here.mu))
         # Scores that were added up along the steps have lost digits: made anew.
-        z = _table(problem).map_rows(point, _score)
+        z = problem.table.map_rows(point, _score)
         point, z, primal = _scaled_up(problem, point, here, z, primal)
         seen = replace(seen, value=primal)
         new = _envelope(problem, here.y, here.s, here.t, mu, z)
@@ -176,7 +177,7 @@ class MulticlassLagrangian(Solver):
 
     def _direction(self, problem: Problem, point: Point, here: Envelope) -> Point:
         """Newton's step −H⁻¹g, H = Σ sᵢ/μ x̃x̃' ⊗ Jᵢ + λ."""
-        lam = _lam(problem)
+        lam = ridge(problem)
         g = (here.grad_w + lam * point[0], here.grad_b)
         active = here.shares > 0.0
         count = active.sum(axis=1)
@@ -187,7 +188,7 @@ class MulticlassLagrangian(Solver):
         if not h.any():  # every row is sure of its class: the penalty alone bends
             return -g[0] / lam, -g[1] / lean
         some = np.flatnonzero(h)
-        X, a = _table(problem).weighted_subset(h).blocks.gather().X, active[some].astype(np.float64)
+        X, a = problem.table.weighted_subset(h).blocks.gather().X, active[some].astype(np.float64)
         if _unknowns(problem) <= self.largest:
             X = to_numpy(X.toarray() if is_sparse(X) else X)
             return _newton(X, h[some], a, lam, lean, g, problem.intercept)
@@ -206,7 +207,7 @@ def _scaled_up(
     factor = (1.0 + 4.0 * EPS) / (1.0 - top)
     w, b = factor * point[0], factor * point[1]
     value = float(here.s @ problem.loss.value(here.y, factor * z))
-    value += 0.5 * _lam(problem) * float(np.vdot(w, w))
+    value += 0.5 * ridge(problem) * float(np.vdot(w, w))
     return ((w, b), factor * z, value) if value < primal else (point, z, primal)
 
 
@@ -218,7 +219,7 @@ def _dual_of_margins(problem: Problem, point: Point, here: Envelope, z: Floats) 
     to; as a problem of their own, in multiples of λ, they keep all digits. None where rows have
     losses, or too many lie at the margin.
     """
-    lam, (w, _) = _lam(problem), point
+    lam, (w, _) = ridge(problem), point
     rows, size = np.arange(len(z)), 0.5 * lam * float(np.vdot(w, w))
     room = z[rows, here.y][:, None] - z - 1.0
     room[rows, here.y] = np.inf
@@ -228,7 +229,7 @@ def _dual_of_margins(problem: Problem, point: Point, here: Envelope, z: Floats) 
     pairs = np.argwhere(near)
     if not len(pairs) or len(pairs) > MARGINS or lost > 1e-3 * size:
         return None
-    X = _table(problem).blocks.take(np.unique(pairs[:, 0])).X
+    X = problem.table.blocks.take(np.unique(pairs[:, 0])).X
     X = to_numpy(X.toarray() if is_sparse(X) else X)
     place = np.searchsorted(np.unique(pairs[:, 0]), pairs[:, 0])
     d, K = w.shape
@@ -312,14 +313,14 @@ def _envelope(
     loss = problem.loss
     assert isinstance(loss, MulticlassHinge)
     t = loss.yosida(y, z, theta, mu)
-    pull, level = _table(problem).adjoint(s[:, None] * t)
+    pull, level = problem.table.adjoint(s[:, None] * t)
     return Envelope(y, s, theta, mu, z, t, pull, level if problem.intercept else 0.0 * level)
 
 
 def _search(problem: Problem, point: Point, v: Point, dz: Floats, here: Envelope) -> float:
     """Where the slope of the smooth objective along v has fallen to a tenth: doubled until it has
     changed its sign, then by regula falsi (Illinois). The objective is convex along the line."""
-    loss, lam, w = problem.loss, _lam(problem), point[0]
+    loss, lam, w = problem.loss, ridge(problem), point[0]
     assert isinstance(loss, MulticlassHinge)
     straight, bend = lam * float(np.vdot(w, v[0])), lam * float(np.vdot(v[0], v[0]))
 
@@ -353,7 +354,7 @@ def _search(problem: Problem, point: Point, v: Point, dz: Floats, here: Envelope
 def _gaps(problem: Problem, point: Point, here: Envelope) -> tuple[float, float, float]:
     """P; Σ s (l(z) + l*(t) − t·z), what the envelope leaves; and what its minimum is missed by,
     |λW + X'(st)|²/(2λ) + Σ s t·b."""
-    loss, lam, (w, b) = problem.loss, _lam(problem), point
+    loss, lam, (w, b) = problem.loss, ridge(problem), point
     own = here.t[np.arange(len(here.t)), here.y]
     value = loss.value(here.y, here.z)
     blur = float(here.s @ (value + own - (here.t * here.z).sum(axis=1)))
@@ -366,20 +367,9 @@ def _gaps(problem: Problem, point: Point, here: Envelope) -> tuple[float, float,
 
 def _square_length(problem: Problem) -> float:
     """The mean square of a row's length, on a sample, about its mean where b is free."""
-    X = _table(problem).blocks.sample(256).gather().X
+    X = problem.table.blocks.sample(256).gather().X
     X = to_numpy(X.toarray() if is_sparse(X) else X)
     return float(np.square(X - X.mean(axis=0) * problem.intercept).sum(axis=1).mean())
-
-
-def _table(problem: Problem) -> MatrixDesign:
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
-    return design
-
-
-def _lam(problem: Problem) -> float:
-    assert isinstance(problem.penalty, L2)
-    return problem.penalty.lam
 
 
 def _unknowns(problem: Problem) -> int:

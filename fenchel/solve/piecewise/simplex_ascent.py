@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.convex.loss.multiclass import MulticlassHinge
-from fenchel.convex.penalty import L2
 from fenchel.convex.problem import Problem
 from fenchel.data.arrays import to_float64
-from fenchel.data.design.matrix import MatrixDesign
 from fenchel.solve.piecewise.compiled import ascend_simplex
 from fenchel.solve.piecewise.dual_ascent import ROUNDS, Ascent
 
@@ -26,10 +24,9 @@ def simplex_ascent(problem: Problem, y: NDArray[np.int64], s: Floats, goal: floa
     Reference: Keerthi, Sundararajan, Chang, Hsieh and Lin, A sequential dual method for large
     scale multi-class linear SVMs, KDD (2008).
     """
-    design, loss, penalty = problem.design, problem.loss, problem.penalty
-    assert isinstance(design, MatrixDesign) and isinstance(penalty, L2)
+    design, loss, penalty = problem.table, problem.loss, problem.penalty
     assert isinstance(loss, MulticlassHinge)
-    X, lam = to_float64(design.blocks.gather().X), penalty.lam
+    X, lam = to_float64(design.blocks.gather().X), penalty.l2
     bias = 1.0 if problem.intercept else 0.0
     sums = np.concatenate([[0.0], np.cumsum(X.data * X.data)])
     push = s / lam

@@ -22,6 +22,7 @@ from fenchel.data.arrays import to_float64
 from fenchel.data.blocks import Block
 from fenchel.data.design.matrix import MatrixDesign, Point, to_float32
 from fenchel.data.passes.sweep import Unit
+from fenchel.solve.piecewise.active_curvature import ActiveCurvature
 from fenchel.solve.sparse.lasso_qp import L1L2Part
 
 Floats = NDArray[np.float64]
@@ -86,6 +87,7 @@ class Subproblem:
     idle: int = 0  # how many times in a row new multipliers gave no better gap
     best: float = math.inf
     slow: int = 0  # smooth problems that Newton's steps left unsolved
+    curvature: ActiveCurvature | None = field(default=None, repr=False)  # of the last step
 
 
 def is_large(problem: Problem) -> bool:
@@ -103,8 +105,7 @@ one = Unit()  # the curvature of rows that all bend alike
 
 def exact_table(problem: Problem) -> MatrixDesign:
     """The rows in float64."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     if design.blocks.dtype == np.float64:
         return design
 
@@ -116,8 +117,7 @@ def exact_table(problem: Problem) -> MatrixDesign:
 
 def rows_of(problem: Problem) -> RowData:
     """What the driver is to hold."""
-    design = problem.design
-    assert isinstance(design, MatrixDesign)
+    design = problem.table
     y = design.map_rows(problem.origin(), lambda y, z: y)
     s = design.weights() / design.weight
     few = design.blocks.sample(256).gather().X
@@ -130,11 +130,14 @@ def rows_of(problem: Problem) -> RowData:
     # met exactly, or to the corner of a penalty, needs more digits.
     plain = design.blocks.local and not design.blocks.sparse and is_large(problem)
     plain = plain or (design.blocks.dtype != np.float64 and not _is_exacting(problem))
+    middle = np.full(len(y), float(problem.middle))
+    spread = float(s @ problem.loss.value(y, middle))
+    # Curvatures of 1/(nμ), μ at most the spread and at least a billionth of it, times squares of
+    # the rows: float32 holds 1e±38.
+    plain = plain and all(1e-8 < at < 1e8 or at == 0.0 for at in (spread, size))
     table = exact_table(problem)
     if plain:
         table = MatrixDesign(to_float32(design.blocks)) if design.blocks.local else design
-    middle = np.full(len(y), float(problem.middle))
-    spread = float(s @ problem.loss.value(y, middle))
     far = FrozenRows.none(design.dimension)
     return RowData(y, s, column_centre(problem), lengths, size, spread, table, far)
 

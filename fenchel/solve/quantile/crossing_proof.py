@@ -41,6 +41,7 @@ from fenchel.data.linear_algebra.double_double import (
 )
 
 Floats = NDArray[np.float64]
+LARGEST = 2.0**900  # of a price: products with it stay inside float64
 ROWS = 2**16  # of a slice of the table, whose products stay exact
 
 
@@ -87,9 +88,13 @@ class CrossingProof:
         top = np.asarray(top.toarray() if is_sparse(top) else top, np.float64).reshape(-1)
         exponents = np.where(top > 0.0, np.frexp(top)[1], 0).astype(np.int64)
         exponent = min(int(np.frexp(np.abs(y).max(initial=0.0))[1]), 1000)
-        scale = np.ldexp(1.0, -exponents)
-        X = X.multiply(scale[None, :]).tocsr() if is_sparse(X) else X * scale
-        prices = np.ldexp(np.full(len(scale), alpha), -exponents)
+        # In two factors: 2^1029, which takes a column of denormal numbers to one, is no float64.
+        for part in (exponents // 2, exponents - exponents // 2):
+            scale = np.ldexp(1.0, -part)
+            X = X.multiply(scale[None, :]).tocsr() if is_sparse(X) else X * scale
+        with np.errstate(over="ignore"):
+            prices = np.ldexp(np.full(len(top), alpha), -exponents)
+        prices = np.minimum(prices, LARGEST)  # a bound of a lower price is one of this too
         total = math.fsum(s.tolist())
         return cls(X, np.ldexp(y, -exponent), s / total, q, prices, intercept, exponent, exponents)
 
@@ -101,6 +106,11 @@ class CrossingProof:
     def inward(self, w: Floats, b: Floats) -> tuple[Floats, Floats]:
         """A point in these units, exactly."""
         return np.ldexp(w, self.exponents[:, None] - self.exponent), np.ldexp(b, -self.exponent)
+
+    @property
+    def table(self) -> MatrixDesign:
+        """The rows, written down."""
+        return self.design
 
     @cached_property
     def design(self) -> MatrixDesign:
@@ -154,6 +164,7 @@ class CrossingProof:
         w, b = _rounded(w, kind), _rounded(b, kind)
         low, high = self._ends
         away = np.where(low > 0.0, 1.0, np.where(high < 0.0, -1.0, 0.0))
+        away[self.exponent - self.exponents > 1000] = 0.0  # where no float takes such a step
         gain = float(np.minimum(low * away, high * away).sum())
         away = np.ldexp(away, self.exponent - self.exponents)
         for lift in (2.0, 4.0, 8.0, 16.0):
@@ -244,7 +255,7 @@ class CrossingProof:
             gross += float(np.abs(part.hi).sum())
             left[:, k] = p.hi
             errors[:, k] = np.abs(p.hi) * gamma(4) + 4.0 * PAIRS * self._sizes * (
-                mass[k] + 3.0 * held[k] + self.prices
+                mass[k] + 3.0 * held[k] + np.abs(eta)
             ) + UNDERFLOW  # fmt: skip
             levels[k] = math.fsum(level)
         slack = self.slack(w, b) if K > 1 else np.zeros(0)

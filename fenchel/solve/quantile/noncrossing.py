@@ -31,13 +31,13 @@ from fenchel.convex.certification.float_sums import certified
 from fenchel.convex.hessian.dense import PSDFactor
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks, one_blas_thread
-from fenchel.solve.quantile.crossing_proof import CrossingProof, Dual, Found
+from fenchel.solve.least_squares.solve import check_representable
+from fenchel.solve.quantile.crossing_proof import LARGEST, CrossingProof, Dual, Found
 from fenchel.solve.quantile.interior_point import BlockLP
 from fenchel.solve.quantile.quantile_rows import QuantileTable, apart_at_the_rows
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
-SIMPLEX = 20_000  # entries of the program up to which the simplex method is as fast
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +64,21 @@ class NonCrossingFit:
 # Worker threads of BLAS go on spinning after a product, in the way of the small ones between.
 @one_blas_thread()
 def noncrossing(
-    blocks: Blocks, quantiles: Floats, alpha: float, intercept: bool, tol: float
+    blocks: Blocks,
+    quantiles: Floats,
+    alpha: float,
+    intercept: bool,
+    tol: float,
+    *,
+    simplex_entries: int = 20_000,
 ) -> NonCrossingFit:
     """The quantiles q₁ < … < q_K fitted together so that none crosses another inside the box of the
     rows. All rows are gathered in memory.
 
     Without an intercept all lines meet at x = 0: where the box holds it, the quantiles can differ
     in no column whose values lie on both sides of zero.
+
+    simplex_entries: n K (d + 1) up to which the simplex method is as fast as the interior point.
     """
     q = np.asarray(quantiles, np.float64)
     if q.ndim != 1 or len(q) == 0 or not ((q > 0.0) & (q < 1.0)).all():
@@ -80,14 +88,15 @@ def noncrossing(
     table = QuantileTable.of(blocks, intercept)
     program, exact = Program(table, q, float(alpha)), CrossingProof.of(blocks, q, alpha, intercept)
     size = len(table.y) * len(q) * (blocks.n_cols + 1)
-    methods = ["simplex"] if size <= SIMPLEX else ["barrier", "simplex"]
+    methods = ["simplex"] if size <= simplex_entries else ["barrier", "simplex"]
     best: NonCrossingFit | None = None
     for method in methods:
         # A vertex meets rows exactly, where a barrier stays a little off an exact fit.
-        if best is not None and (best.certificate.closed(tol) or size > 100 * SIMPLEX):
+        if best is not None and (best.certificate.closed(tol) or size > 100 * simplex_entries):
             break
         w, b, dual = program.solve(method, tol)
         w, b = table.units(*table.parted(w, b))
+        check_representable(blocks, w)
         w, b = apart_at_the_rows(blocks, w, b, intercept)
         w, b = exact.lifted(w, b, blocks.dtype)
         found = NonCrossingFit(w, b, exact, program.prove(exact, w, b, dual), program.floor)
@@ -119,7 +128,8 @@ class Program:
     @property
     def price(self) -> Floats:
         """α|w|₁ in the table's columns: aⱼ|wⱼ|, over the unit of y."""
-        return self.alpha / self.table.scale
+        with np.errstate(over="ignore"):
+            return np.minimum(self.alpha / self.table.scale, LARGEST)
 
     def solve(self, method: str, tol: float) -> tuple[Floats, Floats, Dual]:
         """w, b and their multipliers.

@@ -50,7 +50,7 @@ class QuantileTable:
         shift = low if intercept and not is_sparse(X) else np.zeros(len(low))
         size = np.maximum(np.abs(low - shift), np.abs(high - shift))
         scale = np.where(size > 0.0, size, 1.0)
-        X = X.multiply(1.0 / scale[None, :]).tocsr() if is_sparse(X) else (X - shift) / scale
+        X = _divided(X, scale) if is_sparse(X) else (X - shift) / scale
         middle = float(np.median(y)) if intercept else 0.0
         unit = float(np.mean(np.abs(y - middle)))
         unit = unit if unit > 0.0 else 1.0
@@ -61,8 +61,9 @@ class QuantileTable:
 
     def units(self, w: Floats, b: Floats) -> tuple[Floats, Floats]:
         """The point in the units of the rows as they came."""
-        w = self.unit * w / self.scale[:, None]
-        if not self.intercept:
+        with np.errstate(over="ignore"):
+            w = self.unit * w / self.scale[:, None]
+        if not self.intercept or not np.isfinite(w).all():
             return w, np.zeros_like(b)
         return w, self.unit * b + self.middle - self.shift @ w
 
@@ -128,6 +129,13 @@ class QuantileTable:
         """Σ zᵢx̃ᵢ."""
         pull = np.asarray(self.X.T @ z)
         return np.append(pull, z.sum(axis=0)[None, :], axis=0) if self.intercept else pull
+
+
+def _divided(X: Any, scale: Floats) -> Any:
+    """A CSR table with its columns divided, of which 1/scale may leave the range of floats."""
+    X = X.tocsr(copy=True)
+    X.data = X.data / scale[X.indices]
+    return X
 
 
 def apart_at_the_rows(

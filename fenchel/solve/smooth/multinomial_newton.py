@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian.kronecker import Kronecker
 from fenchel.convex.problem import Problem
 from fenchel.data.blocks import Totals
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.line_search import pack, unpack
 from fenchel.solve.smooth.newton_cg import conjugate_gradients
 
@@ -33,8 +33,7 @@ class HessianOperator:
     product: Callable[[Point], Totals] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        design, loss = self.problem.design, self.problem.loss
-        assert isinstance(design, MatrixDesign)
+        design, loss = self.problem.table, self.problem.loss
         product = design.hessian_product(self.point, loss.curvature, loss.curvature_product)
         object.__setattr__(self, "product", product)
 

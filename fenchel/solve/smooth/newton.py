@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fenchel.convex.hessian.dense import HessianFactor, LossHessian, column_centre, curvature
 from fenchel.convex.hessian.kronecker import at_point, kronecker
 from fenchel.convex.problem import Evaluation, Problem
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.solve.line_search import descend, gradient, is_double, pack, unpack
 from fenchel.solve.line_search import ridge as ridge_of
@@ -65,7 +65,10 @@ class Newton(Solver):
                 known, known.factor(ridge), ridge, own=start.memory.own, fresh=False
             )
             return self._arrive(problem, memory, _path_predictor(start, ridge))
-        point = warm_start(problem, self) if start is None else start
+        if start is None:
+            bends = math.isinf(problem.loss.threshold)  # the loss has curvature at the origin
+            start = problem.origin() if bends else warm_start(problem, self)
+        point = start
         small = self._sample(problem)
         if small is None:
             known = _curve(problem, point, column_centre(problem))
@@ -84,8 +87,7 @@ class Newton(Solver):
     def _sample(self, problem: Problem) -> Problem | None:
         n, d = problem.design.n_rows, problem.design.dimension
         rows = max(n // 8, 8 * (d + 1), 2048)
-        assert isinstance(problem.design, MatrixDesign)
-        if not problem.design.blocks.local:  # what comes to the driver must not grow with n
+        if not problem.table.blocks.local:  # what comes to the driver must not grow with n
             rows = max(min(rows, 2**23 // (d + 1)), 8 * (d + 1), 2048)
         if not self.sample or 3 * rows > n or _is_quick(problem):
             return None
@@ -205,8 +207,7 @@ def _is_exact(problem: Problem, memory: NewtonMemory) -> bool:
 def _is_quick(problem: Problem) -> bool:
     """Whether a pass takes no longer than its launches on a device, so that a sample's takes as
     long: an H200 reads so many values in the time of twenty launches."""
-    assert isinstance(problem.design, MatrixDesign)
-    blocks = problem.design.blocks
+    blocks = problem.table.blocks
     on_device = isinstance(blocks, ArrayBlocks) and blocks.on_device
     return on_device and blocks.n_rows * blocks.n_cols <= 2**27
 

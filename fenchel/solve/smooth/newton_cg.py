@@ -14,7 +14,7 @@ from fenchel.convex.loss.multiclass import Multinomial
 from fenchel.convex.problem import Evaluation, Problem
 from fenchel.convex.rows.statistics import LossCurvature
 from fenchel.data.arrays import Array
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.line_search import descend, gradient, is_double, pack, ridge, unpack
 from fenchel.solve.needs import ExplicitRows, PlainTargets, RowLosses, SmoothLoss, SmoothPenalty
 from fenchel.solve.smooth.huber_continuation import warm_start
@@ -79,8 +79,10 @@ class NewtonCG(Solver):
     needs: ClassVar = (RowLosses, SmoothPenalty, SmoothLoss, PlainTargets, ExplicitRows)
 
     def init(self, problem: Problem, start: Point | State | None) -> State:
-        known: Point | None = start.point if isinstance(start, State) else start
-        point = warm_start(problem, self) if known is None else known
+        point: Point | None = start.point if isinstance(start, State) else start
+        if point is None:
+            bends = math.isinf(problem.loss.threshold)  # the loss has curvature at the origin
+            point = problem.origin() if bends else warm_start(problem, self)
         exact = is_double(problem)
         seen = problem.evaluate(point, exact=exact)
         first = float(np.linalg.norm(gradient(problem, point, seen)))
@@ -119,8 +121,7 @@ class NewtonCG(Solver):
 
     def _direction(self, problem: Problem, state: State) -> Floats:
         memory: NewtonCGMemory = state.memory
-        design, loss, lam = problem.design, problem.loss, ridge(problem)
-        assert isinstance(design, MatrixDesign)
+        design, loss, lam = problem.table, problem.loss, ridge(problem)
         curvature = LossCurvature(loss) if problem.outputs is None else loss.curvature
         product = design.hessian_product(state.point, curvature, loss.curvature_product)
         g = gradient(problem, state.point, state.seen)
@@ -177,8 +178,7 @@ def conjugate_gradients(
 
 def _diagonal(problem: Problem, point: Point) -> JacobiPreconditioner:
     """The diagonal of ∇²P at the start, about the mean of the rows weighted by their curvature."""
-    design, loss = problem.design, problem.loss
-    assert isinstance(design, MatrixDesign)
+    design, loss = problem.table, problem.loss
 
     def own(y: Array, z: Array) -> Array:
         h = loss.curvature(y, z)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fenchel.convex.penalty import L1L2
+from fenchel.convex.penalty import Penalty
 
 Floats = NDArray[np.float64]
 ROUNDS = 12
@@ -29,7 +29,7 @@ class L1L2Part:
     positive: bool
 
     @classmethod
-    def of(cls, penalty: L1L2) -> L1L2Part:
+    def of(cls, penalty: Penalty) -> L1L2Part:
         return cls(penalty.l1, penalty.l2, penalty.positive)
 
     def value(self, w: Floats) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fenchel.convex.penalty import ElasticNet
 from fenchel.convex.problem import Problem
-from fenchel.data.design.matrix import MatrixDesign, Point
+from fenchel.data.design.matrix import Point
 from fenchel.solve.needs import (
     ConeOnly,
     ExplicitRows,
@@ -48,8 +48,7 @@ class NonNegativeDescent(Solver):
 
 
 def _regularised(problem: Problem) -> Problem:
-    assert isinstance(problem.design, MatrixDesign)
-    few = problem.design.blocks.sample(256).gather().X
+    few = problem.table.blocks.sample(256).gather().X
     bend = min(problem.loss.smoothness, 1.0)
     square = float((few * few).sum()) / max(math.prod(few.shape), 1)
     return replace(problem, penalty=ElasticNet(1e-10 * bend * max(square, 1e-280), 0.0, True))

@@ -68,11 +68,18 @@ def minimise_model(
     u, q = at.u.ravel()[picked], slopes.grad_w.ravel()[picked]
     if not working_set.free:
         return solve_lasso_qp(h.G, q, u, corners, limit) - u, 0.0 * at.c
-    reach = np.linalg.pinv(h.B, hermitian=True)
+    reach = _inverse(h.B)
     level = np.atleast_1d(slopes.grad_b)
     change = solve_lasso_qp(h.G, q - h.C @ (reach @ level), u, corners, limit) - u
     rise = -(reach @ (level + h.C.T @ change))
     return change, rise if at.u.ndim == 2 else float(rise[0])
+
+
+def _inverse(B: Floats) -> Floats:
+    """The pseudo-inverse of the intercepts' part."""
+    if B.size == 1:
+        return np.divide(1.0, B, out=np.zeros_like(B), where=B != 0.0)
+    return np.asarray(np.linalg.pinv(B, hermitian=True), np.float64)
 
 
 def exceeds_gram(loss: Loss, working_set: WorkingSet, picked: Index) -> bool:
@@ -139,7 +146,7 @@ def most_curved(loss: Loss, bent: Floats) -> float:
 
 def _schur(G: Floats, C: Floats, B: Floats, free: bool) -> Hessian:
     if free:
-        G = G - C @ np.linalg.pinv(B, hermitian=True) @ C.T
+        G = G - C @ _inverse(B) @ C.T
     return Hessian(np.ascontiguousarray(G), C, B)
 
 

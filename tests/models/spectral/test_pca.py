@@ -146,19 +146,20 @@ def test_whole_weights_are_repetitions_and_others_compare() -> None:
     assert_allclose(third.explained_variance_, half.explained_variance_)
 
 
-# Rows of few columns are summed in double at once, others in single with a finish in double.
+# Rows in single precision are summed in double, few columns and many.
 SHAPES = [(45_000, 100), (9_000, 512)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_single_precision_finishes_in_double(shape) -> None:
+def test_single_precision_is_summed_in_double(shape) -> None:
     rng = np.random.default_rng(0)
     X = (rng.normal(size=shape) * 1.5 ** -np.arange(1.0 * shape[1]) + 3.0).astype(np.float32)
     model, exact = PCA(5).fit(X), PCA(5, svd_solver="covariance_eigh").fit(X.astype(np.float64))
     assert model.components_.dtype == np.float32 and model.mean_.dtype == np.float32
     assert same_span(model.components_.T.astype(float), exact.components_.T) < 1e-6
     assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=2e-7)
-    assert model.certificate_.residual < 1e-6
+    assert model.certificate_.residual < 1e-12
+    assert model.certificate_.bound > 0.0
     seen = []
     for n in (1, 2, 3):
         with threads(n):
@@ -175,6 +176,34 @@ def test_single_precision_of_any_scale(scale, shape) -> None:
     one, other = PCA(1).fit(X), PCA(1).fit(X * np.float32(scale))
     assert_allclose(np.abs(one.components_), np.abs(other.components_), atol=1e-5)
     assert other.certificate_.closed(1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_no_number_is_named(value, dtype) -> None:
+    """Tall tables are not looked at in advance: the scatter tells."""
+    X = np.random.default_rng(0).normal(size=(45_000, 100)).astype(dtype)
+    X[31_007, 42] = value
+    with pytest.raises(ValueError, match="at row 31007, column 42"):
+        PCA(3).fit(X)
+    s = np.ones(len(X))
+    s[31_007] = 0.0
+    with pytest.raises(ValueError, match="at row 31007, column 42"):
+        PCA(3).fit(X, sample_weight=s)
+    with pytest.raises(ValueError, match="at row 7, column 2"):
+        PCA(3, svd_solver="covariance_eigh").fit(X[31_000:31_020, 40:50])
+
+
+def test_leading_axes_are_those_of_all() -> None:
+    """Of many columns the leading eigenvectors alone are made, and bound what is left as all do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 300)) * np.geomspace(5.0, 0.1, 300)
+    few, all_of_them = PCA(10).fit(X), PCA().fit(X)
+    assert_allclose(few.components_, all_of_them.components_[:10], atol=1e-9)
+    assert_allclose(few.noise_variance_, all_of_them.explained_variance_[10:].mean())
+    left = all_of_them.explained_variance_[10:].sum() * (len(X) - 1)
+    assert few.certificate_.bound <= left <= few.certificate_.value * (1.0 + 1e-12)
+    assert few.certificate_.value - few.certificate_.bound < 1e-9 * left
 
 
 def test_partial_fits_merge_without_loss() -> None:

@@ -270,3 +270,27 @@ def test_the_guarantee_survives_pooling_and_is_not_for_weights():
         assert 30 * divergence == pytest.approx(math.log(40.0), rel=1e-4)
     with pytest.raises(ValueError, match="equal weight"):
         curve_auc(Curve.of(y, score, sample_weight=np.arange(60) + 1.0), method="guaranteed")
+
+
+@pytest.mark.parametrize("n", [MANY, 6 * MANY + 7])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "infinite", "one bucket"])
+def test_many_rows_are_counted_in_whole_numbers(n, kind):
+    """The area of many rows is the nearest float64, for any number of threads."""
+    rng = np.random.default_rng(n)
+    y = rng.random(n) < 0.2
+    score = rng.standard_normal(n) + y
+    if kind == "ties":
+        score = np.round(score, 2)
+    elif kind == "infinite":
+        score[rng.random(n) < 0.1] = np.inf
+        score[rng.random(n) < 0.1] = -np.inf
+    elif kind == "one bucket":
+        score[rng.random(n) < 0.999] = -0.0
+        score[::2] += 0.0
+    apart = np.sort(score[~y])
+    sides = (np.searchsorted(apart, score[y], side) for side in ("left", "right"))
+    twice = sum(int(side.sum()) for side in sides)
+    exact = twice / (2 * int(y.sum()) * int((~y).sum()))
+    for count in (1, 2, 5):
+        with threads(count):
+            assert auc(y, score) == exact

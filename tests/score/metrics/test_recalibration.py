@@ -56,7 +56,7 @@ def test_a_certain_forecast_is_finite():
     [
         ([0, 1, 1, 0], [0.3] * 4, "all equal"),
         ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], "separate the classes"),
-        ([0, 0, 1, 1], [0.1, 0.2, 1.3, 0.4], r"y_prob\[2\] is 1.3"),
+        ([0, 0, 1, 1], [0.1, 0.2, 1.3, 0.4], r"y_proba\[2\] is 1.3"),
     ],
 )
 def test_no_slope(y, p, words):

@@ -7,21 +7,19 @@ from numpy.testing import assert_allclose
 from solve.least_squares import nist
 from solve.tables import Pieces, draw, fit, shortest
 
-import fenchel.solve.least_squares.solve as module
 from fenchel.solve.least_squares.solve import least_squares
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("shape", [(400, 30), (30, 80), (400, 31)])
-def test_iterative(shape, intercept, monkeypatch):
-    monkeypatch.setattr(module, "_SPARSE_COLUMNS", 10)
+def test_iterative(shape, intercept):
     n, d = shape
     rng = np.random.default_rng(11)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
     if d == 31:
         X[:, -1], X[:, 5] = 2.0 * X[:, 0], 0.0
     Y = rng.normal(size=(n, 2))
-    found = fit(sp.csr_array(X), Y, None, intercept)
+    found = fit(sp.csr_array(X), Y, None, intercept, sparse_columns=10)
     assert found.method == "iterative" and found.kind == "stationary" and found.rank is None
     for k in range(2):
         w, b = shortest(X, Y[:, k], None, intercept)
@@ -34,10 +32,9 @@ def test_iterative(shape, intercept, monkeypatch):
         _ = found.root
 
 
-def test_iterative_gives_up_for_the_direct_method(monkeypatch):
-    monkeypatch.setattr(module, "_SPARSE_COLUMNS", 2)
+def test_iterative_gives_up_for_the_direct_method():
     ref = nist.read("Wampler3")
-    found = fit(sp.csr_array(ref.X), ref.y)
+    found = fit(sp.csr_array(ref.X), ref.y, sparse_columns=2)
     assert found.method == "orthogonal"
     assert nist.digits(found.coef, ref.coef[1:]) >= 14
 

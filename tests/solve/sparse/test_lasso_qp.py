@@ -83,6 +83,34 @@ def test_a_support_larger_than_the_rank_is_settled_in_few_rounds(monkeypatch) ->
     assert len(rounds) <= 6 * 5
 
 
+def test_the_multiplications_of_an_exchange_are_counted_and_bounded(monkeypatch) -> None:
+    """A support of few columns that never settles would hold up a fit: what it may take is
+    proportional to m³, and a descent ends within one change of what it was given."""
+    X, y = table(60, 40, 0)
+    g, corners, given = -X.T @ y, L1L2Part(1e-3, 0.0, False), []
+    descent = active_set.active_set_descent
+
+    def counted(*arguments):
+        left = descent(*arguments)
+        given.append((len(arguments[2]), arguments[11], left))
+        return left
+
+    monkeypatch.setattr(active_set, "active_set_descent", counted)
+    monkeypatch.setattr(quadratic, "EASY", 0)
+    for m in (3, 10, 40):
+        solve_lasso_qp(X[:, :m].T @ X[:, :m], g[:m], np.zeros(m), corners, 1e-9)
+    for m, work, left in given:
+        assert work <= min(quadratic.WORK, 1000.0 * m**3) + 200.0 * m * m
+        assert 0.0 < left < work  # settled, and counted
+    m, work = 40, 6000.0  # of the 156,000 that it takes
+    room, order, shut = np.empty((6, m)), np.empty(m, np.int64), np.empty(m, np.bool_)
+    left = descent(
+        X.T @ X, g.copy(), np.zeros(m), np.empty((m, m)), order, 0, order[:0], 1e-3, 0.0, False,
+        1e-9, work, room, shut,
+    )  # fmt: skip
+    assert 0.0 >= left >= -m * (5.0 * m + 8.0)  # at most one step and the slopes after it
+
+
 def test_a_factor_follows_its_columns() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 8))

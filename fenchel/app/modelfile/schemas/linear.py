@@ -22,7 +22,6 @@ from fenchel.app.modelfile.validators import (
     text,
     tuple_of,
 )
-from fenchel.app.modelfile.values import MARGIN_HOMES, VALUES
 
 
 def _target_planes(value: Any, sizes: NamedLengths) -> bool:
@@ -33,10 +32,19 @@ def _target_planes(value: Any, sizes: NamedLengths) -> bool:
 
 
 def _loss(value: Any, sizes: NamedLengths) -> bool:
-    name = type(value).__name__
-    if name in ("Multinomial", "MulticlassHinge"):
+    from fenchel.convex.catalogue import losses
+    from fenchel.convex.loss.margin import Margin
+    from fenchel.convex.loss.multiclass import Joint
+
+    if type(value).__name__ in losses(Joint):
         return bool(value.n_classes == sizes.get("K"))
-    return name in VALUES and VALUES[name].home in MARGIN_HOMES
+    return type(value).__name__ in losses(Margin)
+
+
+def _any_loss(value: Any, sizes: NamedLengths) -> bool:
+    from fenchel.convex.catalogue import losses
+
+    return type(value).__name__ in losses()
 
 
 def by_class(item: Check) -> Check:
@@ -177,7 +185,7 @@ ESTIMATORS: dict[str, Kind] = {
             **_line,
             **EXPANSION,
             "dual_coef_": finite("n"),
-            "loss_": Check("a loss", lambda value, sizes: type(value).__name__ in VALUES),
+            "loss_": Check("a loss", _any_loss),
             "loss_gap_": number,
             **ONE_A_CLASS,
             **STEPS,

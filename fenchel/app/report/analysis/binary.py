@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.analysis.model_comparison import Contest
 from fenchel.app.report.estimates import plain, without_interval
 from fenchel.score.curves.curve import Curve
@@ -15,11 +16,6 @@ from fenchel.score.decision.threshold_table import ThresholdTable, threshold_tab
 
 Floats = NDArray[np.float64]
 NO_PROBABILITY = "this model gives scores, not probabilities"
-
-
-def gives_probabilities(model: Any) -> bool:
-    """Whether the model says how likely a class is."""
-    return getattr(model, "predict_proba", None) is not None
 
 
 def positive_score(model: Any, X: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fenchel import show
-from fenchel.app.report.analysis.binary import gives_probabilities
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.analysis.selected_model import planes
 from fenchel.app.report.structure.embeddings import Embedding
 from fenchel.app.report.study import Study

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.estimates import with_interval
 from fenchel.app.table.encoding.encoder import Encoder
 from fenchel.app.table.task import Task
@@ -74,7 +75,7 @@ def _loss(task: Task, model: Any, y: NDArray[Any]) -> tuple[str, Any]:
             "squared error, as a share of the variance of the target",
             lambda X: np.square(np.asarray(model.predict(X)) - y) / spread,
         )
-    if getattr(model, "predict_proba", None) is not None:
+    if gives_probabilities(model):
         codes = y.astype(np.int64)
 
         def log_loss(X: Any) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.app.catalogue import BASELINES, MODELS, SCORING, Candidate, entry_named
 from fenchel.app.errors import BadData, BadUsage
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.estimates import plain, with_interval
 from fenchel.app.report.split import FoldEffort, Folder
 from fenchel.app.table.task import Task
@@ -71,7 +72,7 @@ def chooser_of(task: Task, model: Any) -> tuple[str, Any]:
     Where it gives probabilities these should be right too, and not only in order: by AUC alone the
     strongest penalty is as good as any for a single column.
     """
-    if task.kind != "number" and getattr(model, "predict_proba", None) is not None:
+    if task.kind != "number" and gives_probabilities(model):
         return "log loss", scorer("neg_log_loss")
     return METRICS[SCORING[task.kind]], scoring_of(task)
 
@@ -200,7 +201,7 @@ def _instead(scores: NDArray[np.float64], first: int, taken: int, metric: str) -
 
 
 def _has_probabilities(entry: Candidate) -> bool:
-    return getattr(entry.make(), "predict_proba", None) is not None
+    return gives_probabilities(entry.make())
 
 
 def contest_numbers(found: Contest, level: float) -> dict[str, Any]:

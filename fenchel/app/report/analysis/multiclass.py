@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenchel.app.report.analysis.binary import gives_probabilities
+from fenchel.app.predictions import gives_probabilities
 from fenchel.app.report.estimates import plain, with_interval, without_interval
 from fenchel.score.area.auc import curve_auc
 from fenchel.score.curves.curve import Curve

@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier
 
 from fenchel.app.catalogue import Candidate as CatalogueEntry
 from fenchel.app.catalogue import chosen_parameters
+from fenchel.app.predictions import method_of
 from fenchel.app.report.analysis.model_comparison import Contest, chooser_of, scoring_of
 from fenchel.app.report.estimates import Entry, plain, proved, with_interval, without_interval
 from fenchel.app.report.split import FoldEffort, Rows
@@ -173,7 +174,7 @@ def _left_out(model: Any) -> dict[str, Any] | None:
 
 def _bayes_error(model: Any, level: float) -> Entry | None:
     """The error of the best rule if the fitted classes were the truth; None of other models."""
-    ask = getattr(model, "bayes_error", None)
+    ask = method_of(model, "bayes_error")
     if ask is None:
         return None
     work = float(DRAWS) * len(model.classes_) * model.n_features_in_**2
@@ -264,14 +265,14 @@ def _no_interval(entry: CatalogueEntry) -> str:
 
 def certificate_numbers(model: Any, X: Any, y: NDArray[Any]) -> dict[str, Any]:
     """What the fit proved, the same recomputed from its coefficients, and how it ran."""
-    proof = getattr(model, "certificate_", None)
+    proof = vars(model).get("certificate_")
     if not isinstance(proof, Certificate):
         return {"certified": False, "reason": "this model proves nothing about its fit"}
     again = certify(model, X, y)
     tol = tolerance_of(model, proof)
     closed = bool(vars(model).get("converged_", proof.closed(tol)))
     certified = closed and proof.kind != "estimate"
-    steps = getattr(model, "history_", None) or (proof,)
+    steps = vars(model).get("history_") or (proof,)
     return {
         "certified": certified,
         **({} if certified else {"reason": _why_not(proof, tol)}),
@@ -315,10 +316,10 @@ def definition_of(model: Any) -> str:
 
 def certificate_seconds(model: Any) -> dict[str, Any]:
     """Seconds of the fit and of each of its steps."""
-    proof = getattr(model, "certificate_", None)
+    proof = vars(model).get("certificate_")
     if not isinstance(proof, Certificate):
         return {}
-    steps = getattr(model, "history_", None) or (proof,)
+    steps = vars(model).get("history_") or (proof,)
     return {"fit": plain(proof.seconds), "history": [plain(one.seconds) for one in steps]}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
-from fenchel.app.report.checks.finding import Finding, check, graded, listed, plural, some
+from fenchel.app.report.checks.finding import Finding, check, graded, listed
 from fenchel.app.table.profile.redundancy import MOST_COLUMNS
+from fenchel.data.display.counts import counted, plural
 from fenchel.data.display.rounding import percent
 from fenchel.show.formatting import number
 
@@ -63,7 +64,7 @@ def _missing(columns: list[Numbers]) -> Finding:
         "missing values",
         bool(missing),
         "warning" if share > MANY_MISSING else "info",
-        f"Missing values in {len(missing)} of {some(len(columns), 'column')}, at most "
+        f"Missing values in {len(missing)} of {counted(len(columns), 'column')}, at most "
         f"{percent(share)} of the rows: {listed([one['name'] for one in missing])}.",
         "No column has missing values" + (" but those that are empty." if empty else "."),
         "Filled values are guesses, and that a value is missing may itself be informative.",
@@ -260,13 +261,13 @@ def _suspect_words(column: Numbers, suspect: Numbers, share: float) -> str:
     value, nearest = (_cell(column, suspect[key]) for key in ("cell", "nearest"))
     if suspect["kind"] == "code":
         return (
-            f"'{name}' holds {value} in {some(count, 'row')} ({percent(share)}), far from all "
+            f"'{name}' holds {value} in {counted(count, 'row')} ({percent(share)}), far from all "
             f"other values (the nearest is {nearest})"
         )
     if suspect["kind"] == "repeated":
         return (
-            f"'{name}' holds {value} in {some(count, 'row')} ({percent(share)}), while its other "
-            "values hardly repeat"
+            f"'{name}' holds {value} in {counted(count, 'row')} ({percent(share)}), while its "
+            "other values hardly repeat"
         )
     row = f" (row {suspect['rows'][0] + 1})" if suspect["rows"] else ""
     if count == 1:
@@ -290,7 +291,7 @@ def _cell(column: Numbers, value: float) -> str:
 def _nearly_constant(columns: list[Numbers]) -> Finding:
     flat = [one for one in columns if one["others"] and one["kind"] != "constant"]
     said = ", ".join(
-        f"'{one['name'][:40]}' (but for {some(one['others'], 'row')})" for one in flat[:4]
+        f"'{one['name'][:40]}' (but for {counted(one['others'], 'row')})" for one in flat[:4]
     )
     more = f" and {len(flat) - 4} more" if len(flat) > 4 else ""
     return check(
@@ -325,7 +326,7 @@ def _rows(numbers: Numbers) -> Iterator[Finding]:
         "duplicate rows",
         again > 0,
         graded(again / used, 0.1, 0.5),
-        f"{some(again, 'row')} ({percent(again / used)}) equal an earlier row in every column.",
+        f"{counted(again, 'row')} ({percent(again / used)}) equal an earlier row in every column.",
         "No two rows are equal.",
         "Intervals assume that rows are independent, and repeated rows are not.",
         "Find out whether they were entered twice; remove the repetitions if they were.",

@@ -30,13 +30,3 @@ def listed(names: list[str], most: int = 5) -> str:
     """The first few names, and how many more."""
     shown = ", ".join(f"'{name[:60]}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def plural(count: int, word: str) -> str:
-    """The word for so many."""
-    return word if count == 1 else f"{word}s"
-
-
-def some(count: int, word: str) -> str:
-    """So many of them."""
-    return f"{count:,} {plural(count, word)}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fenchel.app.report.checks.finding import Finding, check, plural
+from fenchel.app.report.checks.finding import Finding, check
 from fenchel.app.report.estimates import interval_words
 from fenchel.app.report.verdict import ROUNDING
+from fenchel.data.display.counts import plural
 
 Numbers = dict[str, Any]
 SMALL_LOSS, LARGE_LOSS = 0.02, 0.1  # of the score from training to test rows

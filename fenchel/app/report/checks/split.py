@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fenchel.app.report.checks.finding import Finding, check, graded, listed, some
+from fenchel.app.report.checks.finding import Finding, check, graded, listed
+from fenchel.data.display.counts import counted
 from fenchel.data.display.rounding import percent
 
 Numbers = dict[str, Any]
@@ -21,7 +22,7 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "test rows among the training rows",
         both > 0,
         graded(share, 0.01, 0.1),
-        f"{both:,} of {some(rows['test'], 'test row')} ({percent(share)}) equal a training row.",
+        f"{both:,} of {counted(rows['test'], 'test row')} ({percent(share)}) equal a training row.",
         "No test row equals a training row.",
         "The model has seen their targets: the test score is too good by them.",
         "Remove duplicates from the table before the report, or keep rows that belong together in "
@@ -33,8 +34,8 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "rows without a target",
         without > 0,
         "warning" if without > 0.05 * read else "info",
-        f"{without:,} of {some(read, 'row')} ({percent(without / read)}) have no target and were "
-        "left out.",
+        f"{without:,} of {counted(read, 'row')} ({percent(without / read)}) have no target and "
+        "were left out.",
         "Every row has a target.",
         "If targets are missing for a reason, the rows that are left are a biased sample.",
         "Find out why the target is missing.",
@@ -47,9 +48,9 @@ def checks(numbers: Numbers) -> Iterator[Finding]:
         "rows per column",
         per < 10,
         "warning" if per < 3 else "info",
-        f"{some(rows['training'], 'training row')} for {some(made, 'encoded column')}: {per:.2g} "
-        "for each.",
-        f"{per:.0f} training rows for each of {some(made, 'encoded column')}.",
+        f"{counted(rows['training'], 'training row')} for {counted(made, 'encoded column')}: "
+        f"{per:.2g} for each.",
+        f"{per:.0f} training rows for each of {counted(made, 'encoded column')}.",
         "With few rows to a column a model can fit chance.",
         "The penalty is chosen to prevent this; fewer columns or more rows help more.",
     )
@@ -108,7 +109,7 @@ def _classes(numbers: Numbers) -> Iterator[Finding]:
         "imbalance",
         share < low,
         "warning" if least < 100 else "info",
-        f"The rarest class has {some(least, 'row')}, {percent(share)} of all.",
+        f"The rarest class has {counted(least, 'row')}, {percent(share)} of all.",
         f"The rarest class has {percent(share)} of the rows.",
         "Accuracy is then dominated by the other classes, and few rows decide about this one.",
         read,

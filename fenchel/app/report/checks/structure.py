@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from fenchel.app.report.checks.finding import Finding, check, some
+from fenchel.app.report.checks.finding import Finding, check
+from fenchel.data.display.counts import counted
 from fenchel.data.display.rounding import UP, percent
 
 WEAK = 0.25  # a mean silhouette below which clusters are hardly told apart
@@ -36,7 +37,7 @@ def checks(numbers: dict[str, Any]) -> Iterator[Finding]:
         "info",
         f"Neither clusters nor axes were looked for: {held.get('reason', '')}.",
         f"{held.get('rows', 0):,} of {numbers['rows']['used']:,} rows in "
-        f"{some(held.get('columns', 0), 'encoded column')} were used.",
+        f"{counted(held.get('columns', 0), 'encoded column')} were used.",
         "Clusters and axes need enough rows and columns that vary.",
         "Give the table more rows, or columns that vary; or name a target by --target.",
     )

@@ -14,6 +14,7 @@ from scipy import sparse
 from fenchel.app.table.encoding.text_features import TextFeatures, is_piece
 from fenchel.app.table.text.cells import ISO, cells, days, labels_of, truths
 from fenchel.app.table.text.number_format import read_numbers
+from fenchel.data.display.counts import counted
 
 KINDS = ("number", "truth value", "category", "date", "text", "flag", "dropped")
 MOST_LEVELS = 30
@@ -45,19 +46,19 @@ class Surprises:
         for name, count in strays.items():
             example = self.examples["stray", name]
             told.append(
-                f"column '{name}': {_cells(count)} not what the column holds (such as "
+                f"column '{name}': {counted(count, 'cell')} not what the column holds (such as "
                 f"'{example}'), counted as missing"
             )
         for name, count in missing.items():
             told.append(
-                f"column '{name}': {_cells(count)} missing, where training had none, filled with "
-                f"{self.fills[name]}"
+                f"column '{name}': {counted(count, 'cell')} missing, where training had none, "
+                f"filled with {self.fills[name]}"
             )
         for name, count in unknown.items():
             example = self.examples["unknown", name]
             told.append(
-                f"column '{name}': {_cells(count)} with levels unknown to training (such as "
-                f"'{example}'), counted as {self.fills[name]}"
+                f"column '{name}': {counted(count, 'cell')} with levels unknown to training "
+                f"(such as '{example}'), counted as {self.fills[name]}"
             )
         return tuple(told)
 
@@ -70,10 +71,6 @@ def without_codes(values: pl.Series, codes: tuple[float, ...]) -> pl.Series:
 def _quoted(gram: str) -> str:
     """A word in quotes, a group of letters between dots."""
     return f"…{gram[1:]}…" if is_piece(gram) else f"'{gram}'"
-
-
-def _cells(count: int) -> str:
-    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from fenchel.app.table.text.header import HeaderEvidence, distinct_names, header
 from fenchel.app.table.text.number_format import is_number
 from fenchel.app.table.text.quoting import Quoting
 from fenchel.app.table.text.reading_options import Reading
+from fenchel.data.display.counts import counted
 
 MOST_COLUMNS = 10_000
 
@@ -74,15 +75,15 @@ def name_columns(
         width = usual
     if header and not trailing and width == len(first) != usual and _agree(rows, usual):
         raise BadData(
-            f"{name}: its header has {_count(len(first), 'field')} and the lines below it have "
+            f"{name}: its header has {counted(len(first), 'field')} and the lines below it have "
             f"{usual}: correct it, put cells with a delimiter in them between quotes, or leave it "
             "out with --skip and give the names with --names"
         )
     names = list(reading.names)
     if names and len(names) != width:
         raise BadUsage(
-            f"--names gives {_count(len(names), 'name')}, and {name} has "
-            f"{_count(width, 'column')}: give one for each"
+            f"--names gives {counted(len(names), 'name')}, and {name} has "
+            f"{counted(width, 'column')}: give one for each"
         )
     if not names and header:
         names = [*([""] * (width - len(first))), *first][:width]
@@ -105,10 +106,6 @@ def name_columns(
     notes += [*renamed, *said]
     lines = ends if header else 0
     return ColumnNames(distinct, header, lines, trailing, tuple(notes), tuple(problems))
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _sampled(table: Sequence[str], delimiter: str, quoting: Quoting) -> list[tuple[int, list[str]]]:

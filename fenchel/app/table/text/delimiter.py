@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fenchel.app.table.text.header import header_evidence
 from fenchel.app.table.text.number_format import is_number
 from fenchel.app.table.text.reading_options import SPACES
+from fenchel.data.display.counts import counted
 
 _DELIMITERS = ",;\t|"
 _LOOK = 100  # records that the delimiter is found from
@@ -105,15 +106,12 @@ def find_layout(
         last = max(at for at in range(top, start) if lines[at].strip())
         if not above and _is_commented_header(lines[last], lines[start:], mark, quoting):
             return TextLayout(mark, last, tuple(notes), commented=True)
-        notes.append(f"{_lines(start - top)} of comments ('{lines[top].strip()[:60]}') not read")
+        said = lines[top].strip()[:60]
+        notes.append(f"{counted(start - top, 'line')} of comments ('{said}') not read")
     if above:
         words = lines[start].strip().strip(mark)[:60]
-        notes.append(f"{_lines(above)} above the table ('{words}') not read")
+        notes.append(f"{counted(above, 'line')} above the table ('{words}') not read")
     return TextLayout(mark, start + above, tuple(notes))
-
-
-def _lines(count: int) -> str:
-    return f"{count} line{'' if count == 1 else 's'}"
 
 
 def _blank_lines(lines: Sequence[str], start: int) -> int:
@@ -230,8 +228,8 @@ def _is_whole(cell: str, mark: str) -> bool:
 def usual_width(rows: Sequence[Sequence[str]]) -> int:
     """The most frequent number of fields below the first line; of equals that of the first."""
     first = len(rows[0])
-    counted = Counter(len(fields) for fields in rows[1:])
-    return max(counted, key=lambda one: (counted[one], one == first, one), default=first)
+    widths = Counter(len(fields) for fields in rows[1:])
+    return max(widths, key=lambda one: (widths[one], one == first, one), default=first)
 
 
 def _has_quotes(body: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from fenchel.app.table.text.column_names import name_columns
 from fenchel.app.table.text.delimiter import find_layout, records, sample_size
 from fenchel.app.table.text.quoting import QuoteCheck, Quoting, QuotingSurvey
 from fenchel.app.table.text.reading_options import DELIMITER_NAMES, SPACES, Reading
+from fenchel.data.display.counts import counted
 
 _MARK = codecs.BOM_UTF8
 _HEAD = 2**20  # bytes that the dialect is found from, and that a header may have
@@ -78,7 +79,7 @@ def dialect(source: Input, reading: Reading | None = None, known: Collection[str
                 f"--skip {reading.skip} leaves nothing of {source.name}, which has "
                 f"{len(lines)} lines{' in its first MiB' if len(head) == _HEAD else ''}: skip fewer"
             )
-        notes.append(f"{_count(reading.skip, 'line')} skipped at the top")
+        notes.append(f"{counted(reading.skip, 'line')} skipped at the top")
     given = None if reading.quoting is None else str(reading.quoting)
     texts = [line.decode("latin-1") for line in lines[reading.skip :][:_LINES]]
     if not any(text.strip() for text in texts):
@@ -113,10 +114,6 @@ def dialect(source: Input, reading: Reading | None = None, known: Collection[str
         notes=(*notes, *found.notes),
         problems=found.problems,
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _check_lines(source: Input, head: bytes) -> None:

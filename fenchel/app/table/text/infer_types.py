@@ -21,6 +21,7 @@ from fenchel.app.table.text.number_columns import (
 from fenchel.app.table.text.number_format import PLAIN, FormatEvidence, evidence, is_number, spread
 from fenchel.app.table.text.reading_options import Reading
 from fenchel.app.table.text.text_rows import TextRows
+from fenchel.data.display.counts import counted
 
 _EXAMPLES = 3
 
@@ -214,7 +215,7 @@ def _stray_note(name: str, kind: str, count: int, examples: Sequence[tuple[int, 
     more = ", …" if count > len(examples) else ""
     unfit = f"that is no {kind[:-1]} is" if count == 1 else f"that are no {kind} are"
     return [
-        f"column '{name}' is read as {kind}; {_count(count, 'cell')} {unfit} read as missing "
+        f"column '{name}' is read as {kind}; {counted(count, 'cell')} {unfit} read as missing "
         f"({shown}{more})"
     ]
 
@@ -223,10 +224,6 @@ def _strays(column: pl.Series, values: pl.Series, most: int = _EXAMPLES) -> list
     """(row from 1, text) of the first cells that have no value of the kind."""
     where = (values.is_null() & column.is_not_null()).arg_true()[:most].to_list()
     return [(at + 1, str(column[at])) for at in where]
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _texts(

@@ -18,6 +18,7 @@ from fenchel.app.table.text.dialect import Dialect, delimiter_words
 from fenchel.app.table.text.header import distinct_names
 from fenchel.app.table.text.quoting import literal_slabs
 from fenchel.app.table.text.reading_options import SPACES
+from fenchel.data.display.counts import counted
 from fenchel.data.files.text_chunks import line_chunks
 
 __all__ = ["LONGEST_CELL", "MOST_COLUMNS", "TextRows", "distinct_names", "single_spaces"]
@@ -240,9 +241,9 @@ class TextRows:
         found = []
         if self.markers:
             marks = ", ".join(f"'{mark}'" for mark in sorted(self.markers))
-            found.append(f"{_count(self.markers.total(), 'cell')} holding {marks} read as missing")
+            found.append(f"{counted(self.markers.total(), 'cell')} holding {marks} read as missing")
         if self.blanks:
-            found.append(f"{_count(self.blanks, 'blank line')} skipped")
+            found.append(f"{counted(self.blanks, 'blank line')} skipped")
         return [*found, *self.bad_notes]
 
     @property
@@ -252,15 +253,11 @@ class TextRows:
             return []
         shown = ", ".join(f"line {line} with {what}" for line, what in self.bad[:_EXAMPLES])
         more = ", …" if len(self.bad) > _EXAMPLES else ""
-        return [f"{_count(len(self.bad), 'damaged line')} left out ({shown}{more})"]
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+        return [f"{counted(len(self.bad), 'damaged line')} left out ({shown}{more})"]
 
 
 def _fields(count: int) -> str:
-    return _count(count, "field")
+    return counted(count, "field")
 
 
 def _may_have_blanks(slab: bytes) -> bool:

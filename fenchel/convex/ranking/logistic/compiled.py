@@ -60,32 +60,36 @@ def one_by_one(
                 up[i] += pull
                 total += s[i] * value
             continue
-        centre, highest = 0.5 * (least + most), z[lo]
+        centre = 0.5 * (least + most)
         for k in range(lo, hi):
             room[k - lo] = np.exp(z[k] - centre)
         for i in range(lo, hi):
             stop = first[i]
-            inverse, pull, over = 1.0 / room[i - lo], 0.0, 0.0
+            inverse, pull = 1.0 / room[i - lo], 0.0
             for j in range(lo, stop):
                 r = room[j - lo] * inverse  # e^{-t}
                 slope = r / (1.0 + r)
                 pull += slope
                 down[j] += slope
-                over += max(z[j] - z[i], 0.0)
             up[i] += pull
-            if z[i] - highest > 3.0:  # every term is small: a product of 1 + r would lose it
-                for j in range(lo, stop):
-                    total += np.log1p(room[j - lo] * inverse)
-            else:
-                # (1 + r) / max(1, r) lies in [1, 2]: 64 factors, then one logarithm.
-                for j in range(lo, stop, 64):
-                    product = 1.0
+            for j in range(lo, stop, 64):
+                # log(1 + r) = max(log r, 0) + log(1 + q), q = min(r, 1/r): one logarithm for all.
+                product, over, small = 1.0, 0.0, 0.0
+                for k in range(j, min(j + 64, stop)):
+                    r = room[k - lo] * inverse
+                    q = min(r, 1.0 / r)
+                    product *= 1.0 + q
+                    small += q
+                    over += max(z[k] - z[i], 0.0)
+                if small + over < 1.0:  # what such a product rounds to would lose digits of it
+                    rest = 0.0  # Π(1 + q) - 1
                     for k in range(j, min(j + 64, stop)):
                         r = room[k - lo] * inverse
-                        product *= (1.0 + r) / max(1.0, r)
-                    total += np.log(product)
-                total += over
-            highest = max(highest, z[i])
+                        q = min(r, 1.0 / r)
+                        rest += q + q * rest
+                    total += np.log1p(rest)
+                else:
+                    total += np.log(product) + over
     return total
 
 

@@ -142,9 +142,13 @@ def rooted_rows(
             root = real(np.sqrt(h[i]))
             to = A[used]
             used += 1
-            at = i0 + i if SKIP else (i0 + i) * ldx
-            for j in range(d):
-                to[j] = root * (X[at + j * (ldx if SKIP else 1)] - centre[j])
+            if SKIP:
+                for j in range(d):
+                    to[j] = root * (X[i0 + i + j * ldx] - centre[j])
+            else:
+                x = X[(i0 + i) * ldx : (i0 + i) * ldx + d]  # no index below 0: it vectorises
+                for j in range(d):
+                    to[j] = root * (x[j] - centre[j])
             to[d] = root
     return used
 

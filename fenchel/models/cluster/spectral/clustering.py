@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -33,7 +33,7 @@ from fenchel.models.cluster.spectral.rounding import (
     discretize,
     unit_rows,
 )
-from fenchel.models.estimator import validated_blocks
+from fenchel.models.estimator import Estimator, validated_blocks
 from fenchel.models.manifold.affinity.fitted import OfAffinities
 from fenchel.models.manifold.affinity.graph import NormalisedGraph
 from fenchel.models.manifold.affinity.rule import AFFINITY, WIDTH, AffinityRule
@@ -60,7 +60,7 @@ class Leading(NamedTuple):
     functions: Eigenfunctions
 
 
-class SpectralClustering(OfAffinities, ClusterMixin, BaseEstimator, SelfCertified):
+class SpectralClustering(OfAffinities, ClusterMixin, Estimator, SelfCertified):
     """Clusters between which affinities are small, whatever their shape.
 
     min over partitions  ncut = Σⱼ w(Cⱼ, rest) / vol(Cⱼ)

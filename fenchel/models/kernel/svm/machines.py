@@ -80,11 +80,11 @@ def unpacked(machines: list[Machine], dual: Floats, codes: Numbers) -> Floats:
     return columns
 
 
-def votes(machines: list[Machine], scores: Floats, K: int) -> NDArray[np.int64]:
-    """How many machines choose each class, (n, K)."""
-    counts = np.zeros((len(scores), K), np.int64)
+def votes(machines: list[Machine], positive: NDArray[np.bool_], K: int) -> NDArray[np.int64]:
+    """How many machines choose each class, (n, K), from whether their scores are positive."""
+    counts = np.zeros((len(positive), K), np.int64)
     for number, machine in enumerate(machines):
-        won = scores[:, number] > 0.0
+        won = positive[:, number]
         counts[won, machine.positive] += 1
         counts[~won, machine.rest] += 1
     return counts
@@ -100,4 +100,4 @@ def class_scores(machines: list[Machine], scores: Floats, K: int) -> Floats:
     for number, machine in enumerate(machines):
         sums[:, machine.positive] += scores[:, number]
         sums[:, machine.rest] -= scores[:, number]
-    return votes(machines, scores, K) + sums / (3.0 * (np.abs(sums) + 1.0))
+    return votes(machines, scores > 0.0, K) + sums / (3.0 * (np.abs(sums) + 1.0))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
@@ -17,8 +16,9 @@ from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.kernel import kernel_product
 from fenchel.geometry.kernel.named_kernel import GivenColumns
+from fenchel.geometry.kernel.single_rows import rough_sums
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
-from fenchel.models.estimator import as_numpy, validated_blocks
+from fenchel.models.estimator import Estimator, as_numpy, validated_blocks
 from fenchel.models.kernel.gram_rows import GramRows, gram_rows
 from fenchel.models.kernel.kernel_rows import kernel_tags
 from fenchel.models.kernel.landmark_rows import LandmarkRows, landmark_random, landmark_rows
@@ -27,6 +27,7 @@ from fenchel.models.kernel.svm.landmark_fit import among_all
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+FEW = 64  # support vectors below which sums in float64 take no longer than the bound
 # Members of a machine, their targets and weights, coefficients of all rows, and b.
 Placed = tuple[Numbers, Floats, Floats, Floats, float]
 
@@ -36,7 +37,7 @@ def equal_rows(rows: Any, held: Any) -> bool:
     return bool(abs(rows - held).max() == 0.0 if is_sparse(rows) else np.array_equal(rows, held))
 
 
-class SupportExpansion(BaseEstimator):
+class SupportExpansion(Estimator):
     """An estimator whose scores are sums over support vectors."""
 
     kernel: Any
@@ -68,6 +69,37 @@ class SupportExpansion(BaseEstimator):
             rows = block.X if is_sparse(block.X) else as_numpy(block.X)
             parts.append(kernel_product(self.kernel_, rows, points, coef))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _signs(self, X: Any, coef: Floats, b: Floats) -> NDArray[np.bool_]:
+        """Whether Σⱼ cⱼ k(x, xⱼ) + b > 0 for each column of coef: from sums in float32 where their
+        bound decides, and in float64 for the other rows."""
+        check_is_fitted(self)
+        rough = self._rough(coef)
+        if rough is None:
+            return self._scores(X, coef) + b > 0.0
+        blocks = validated_blocks(self, X, reset=False)
+        parts = []
+        for block in [blocks.gather()] if blocks.local else blocks:
+            if is_sparse(block.X):
+                found = kernel_product(self.kernel_, block.X, self.support_vectors_, coef) + b
+                parts.append(found > 0.0)
+                continue
+            rows = as_numpy(block.X)
+            sums, errors = rough(rows)
+            sums += b
+            # Adding b rounds once more.
+            left = ~(np.abs(sums) > errors + 2.0**-50 * np.abs(b)).all(axis=1)
+            if left.any():
+                again = kernel_product(self.kernel_, rows[left], self.support_vectors_, coef)
+                sums[left] = again + b
+            parts.append(sums > 0.0)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _rough(self, coef: Floats) -> Callable[[Any], tuple[Floats, Floats]] | None:
+        """Sums in float32 with their bounds, where the kernel has them."""
+        if is_sparse(self.support_vectors_) or len(self.support_) < FEW:
+            return None
+        return rough_sums(self.kernel_, as_numpy(self.support_vectors_), coef)
 
     def _check_fitted_rows(self, rows: Any) -> None:
         """Refuses other rows than those of the fit: coefficients name them by number."""

@@ -293,13 +293,14 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
             raise ValueError(
                 "break_ties=True needs scores of each class: decision_function_shape='ovr'"
             )
-        scores = self._machine_scores(X)
         if K == 2:
-            return self.classes_[(scores[:, 0] > 0.0).astype(int)]
-        if machines[0].rest is None:
-            return self.classes_[scores.argmax(axis=1)]
-        of_classes = class_scores if self.break_ties else votes
-        return self.classes_[of_classes(machines, scores, K).argmax(axis=1)]
+            return self.classes_[self._won(X)[:, 0].astype(int)]
+        if machines[0].rest is not None and not self.break_ties:
+            return self.classes_[votes(machines, self._won(X), K).argmax(axis=1)]
+        scores = self._machine_scores(X)
+        if machines[0].rest is not None:
+            scores = class_scores(machines, scores, K)
+        return self.classes_[scores.argmax(axis=1)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
@@ -385,6 +386,11 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     def _columns(self) -> Floats:
         return unpacked(self._machines(), self.dual_coef_, self._codes)
+
+    def _won(self, X: Any) -> NDArray[np.bool_]:
+        """Whether the score of each machine is positive, (n, machines)."""
+        check_is_fitted(self)
+        return self._signs(X, self._columns(), self.intercept_)
 
     def _machine_scores(self, X: Any) -> Floats:
         check_is_fitted(self)

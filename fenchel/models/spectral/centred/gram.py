@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fenchel.data.blocks import free_memory
 from fenchel.data.design.kernel_tiles import symmetric_product
 from fenchel.data.parallel import one_blas_thread, parallel_map
-from fenchel.geometry.kernel.single_rows import SingleProducts, single_rows
+from fenchel.geometry.kernel.single_rows import SingleRows, single_rows
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
 from fenchel.solve.eigen.block_krylov import BlockKrylov
@@ -101,7 +101,7 @@ def mixed_pairs(gram: TiledGram, k: int, tol: float, max_steps: int | None) -> E
     return eigenpairs(A, k, tol=tol, max_steps=max_steps, rough=rough, start=start, solver=SEARCH)
 
 
-def _filled(single: SingleProducts, n: int) -> NDArray[np.float32]:
+def _filled(single: SingleRows, n: int) -> NDArray[np.float32]:
     """K₃₂, made above the diagonal and mirrored."""
     K = np.empty((n, n), np.float32)
 
@@ -110,9 +110,9 @@ def _filled(single: SingleProducts, n: int) -> NDArray[np.float32]:
         with one_blas_thread():
             maker = single.maker(np.arange(lo, hi))
             for left in range(lo, n, WIDTH):
-                tile = maker(slice(left, min(left + WIDTH, n)))
-                K[lo:hi, left : left + WIDTH] = tile
-                K[left : left + WIDTH, lo:hi] = tile.T
+                part = slice(left, min(left + WIDTH, n))
+                maker(part, K, np.arange(lo, hi))
+                K[part, lo:hi] = K[lo:hi, part].T
 
     # Values beyond the range of float32 are seen in the diagonal.
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -200,13 +200,13 @@ def active_set_descent(
     work: float,
     room: NDArray[np.float64],
     shut: NDArray[np.bool_],
-) -> None:
+) -> float:
     """Newton's step on the support up to the first change of sign, until it is whole; then the
     zero that promises most joins, until none misses its subdifferential by more than the limit.
 
     L is the factor of the first k of `order`, independent ones; the rest of the support depends on
-    those. Changes g and w, and ends within about `work` multiplications. room (6, m) and shut (m)
-    need not be set.
+    those. Changes g and w, and ends within about `work` multiplications: what is left of them is
+    returned. room (6, m) and shut (m) need not be set.
 
     Reference: Osborne, Presnell and Turlach, A new approach to variable selection in least squares
     problems, IMA J. Numer. Anal. 20 (2000).
@@ -279,3 +279,4 @@ def active_set_descent(
         if joining < 0:
             break
         sign[joining], fresh = 1.0 if g[joining] < 0.0 else -1.0, True
+    return work

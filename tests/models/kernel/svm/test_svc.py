@@ -210,3 +210,28 @@ def test_what_is_refused():
         certify(SVC().fit(X, y), X[::-1], y[::-1])
     with pytest.warns(NotCertified, match="max_iter|residual|gap"):
         SVC(max_iter=2).fit(X, y)
+
+
+def test_labels_are_the_signs_of_the_scores():
+    """Labels come from sums in float32 where their bound decides, scores from float64."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((900, 6))
+    z = X[:, 0] * X[:, 1] + X[:, 2]
+    model = SVC(C=1e4, gamma=0.5).fit(X, z > 0.0)
+    # Rows at which the score changes its sign, to rounding.
+    low, high = X[z <= 0.0][:300], X[z > 0.0][:300]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        above = model.decision_function(middle) > 0.0
+        low, high = np.where(above[:, None], low, middle), np.where(above[:, None], middle, high)
+    near = np.concatenate([low, high, X])
+    sums, errors = model._rough(model.dual_coef_.T)(near)
+    undecided = np.abs(sums[:, 0] + model.intercept_) <= errors[:, 0]
+    assert undecided[:600].all() and not undecided[600:].all()
+    scores = model.decision_function(near)
+    sure = np.abs(scores) > 1e-9
+    assert np.array_equal(model.predict(near)[sure], scores[sure] > 0.0)
+    parts = SVC(gamma=0.5).fit(X, np.digitize(z, [-1.0, 1.0]))
+    labels = parts.predict(X)
+    assert np.array_equal(labels, parts.predict(sparse.csr_array(X)))
+    assert parts.score(X, np.digitize(z, [-1.0, 1.0])) > 0.8

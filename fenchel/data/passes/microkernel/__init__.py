@@ -1,0 +1,1 @@
+"""Products of two tiles of rows, accumulated in registers."""

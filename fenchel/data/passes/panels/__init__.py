@@ -1,0 +1,1 @@
+"""Sums of outer products whose partial sums stay in registers."""

@@ -1,0 +1,1 @@
+"""Nearest points and counts by tiles of matrix products."""

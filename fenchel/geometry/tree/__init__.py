@@ -1,0 +1,1 @@
+"""The k-d tree of points in few dimensions: building and searching."""
