@@ -1,4 +1,4 @@
-"""What every estimator shares: rows in through the one door, scores out of it, classes encoded."""
+"""What every estimator shares: validated rows, linear scores, encoded classes."""
 
 from __future__ import annotations
 

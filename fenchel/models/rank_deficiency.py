@@ -1,4 +1,4 @@
-"""Columns that depend on others: said by name, and the coefficients of least norm."""
+"""Linearly dependent columns: a warning that names them, and the coefficients of least norm."""
 
 from __future__ import annotations
 

@@ -274,3 +274,12 @@ def test_blocks_do_not_matter():
             assert proof.bound == pytest.approx(proofs[0].bound, rel=1e-10, abs=1e-15)
         if penalty == L2(0.0):
             assert proofs[-1].relative_gap <= 1e-10
+
+
+def test_an_infinite_loss_of_a_row_without_weight_counts_nothing():
+    X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1e5, 0.0]]), np.array([1.0, -1.0, -1.0])
+    s, point = np.array([1.0, 1.0, 0.0]), (np.ones(2), 0.0)
+    whole = Problem(Exponential(), L2(0.1), MatrixDesign(as_blocks(X, y, s)))
+    rest = Problem(Exponential(), L2(0.1), MatrixDesign(as_blocks(X[:2], y[:2])))
+    assert whole.evaluate(point).value == rest.evaluate(point).value
+    assert whole.certify(point).gap == pytest.approx(rest.certify(point).gap, rel=1e-9)

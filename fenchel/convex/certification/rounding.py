@@ -35,7 +35,7 @@ U = 2.0**-53
 # Of the depth of the tree in which the sums of blocks meet.
 TREE = 64
 # What a sum in pairs of floats loses, relative to the sum of the sizes: the slices of a product
-# (`data.double_double`) reach 108 bits of the largest factor, and a chunk has 2¹⁶ rows at most;
+# (`double_double`) reach 108 bits of the largest factor, and a chunk has 2¹⁶ rows at most;
 # eight bits are left for the low halves and for the tree.
 PAIRS = 2.0**-84
 # Below this products leave the range of normal numbers, and no relative error holds.

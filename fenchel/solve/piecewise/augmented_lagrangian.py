@@ -1,4 +1,4 @@
-"""Bent losses by augmented Lagrangians: smooth problems whose minimisers meet the kinks exactly.
+"""Semismooth Newton augmented Lagrangian method (SSNAL) for piecewise-linear losses.
 
 The scores u = Φw + b are set free and tied back by multipliers θ, one a row. For given θ and μ the
 best u is a prox, and what is left is the smooth problem of the loss's Moreau envelope about θ; its
@@ -126,7 +126,7 @@ class AugmentedLagrangian(Solver):
             point, few = self._newton(problem, point, few)
             if self._is_solved(problem, point, few):
                 break
-        # The others knew of no change of slope: all rows together say how far to go.
+        # Frozen rows may change their piece along v: the line search is repeated with all rows.
         v = unpack(problem, pack(problem, point) - pack(problem, state.point))
         dz = subproblem.rows.table.map_rows(v, _score, exact=False)
         new = self._moved(problem, state.point, subproblem, v, dz)

@@ -1,4 +1,7 @@
-"""A quadratic with corners: coordinate descent finds the support, Newton's step does the rest."""
+"""An L1-penalised quadratic: coordinate descent for the support, then Newton's step on it.
+
+minimise ½ w'Hw + g·w + a‖w‖₁ + b|w|²/2
+"""
 
 from __future__ import annotations
 

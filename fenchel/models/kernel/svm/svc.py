@@ -201,7 +201,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         self.classes_, blocks = encode_labels(self, X, y, sample_weight, None)
         K = len(self.classes_)
         whole = blocks.gather()

@@ -127,7 +127,7 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = single_rows(self, X, y, sample_weight)
         whole = blocks.gather()
         s = None if whole.weight is None else to_numpy(whole.weight)
