@@ -11,6 +11,17 @@ from datetime import date
 
 # scikit-learn's check of array API input runs only where scipy was told so before its import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# A process of several has its share of the cores (the first, which hands out the tests, hands its
+# environment on too, and so sets nothing): threads of BLAS beyond that spin, waiting for others,
+# and of small matrices cost ten times the time of one.
+os.environ.update(
+    {
+        f"{library}_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // int(processes)))
+        for processes in [os.environ.get("PYTEST_XDIST_WORKER_COUNT")]
+        for library in ("OMP", "OPENBLAS")
+        if processes is not None and f"{library}_NUM_THREADS" not in os.environ
+    }
+)
 
 import numpy as np
 import pytest
