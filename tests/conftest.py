@@ -6,6 +6,7 @@ import builtins
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
@@ -51,8 +52,10 @@ def seeds(text: str) -> list[int]:
     return chosen
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by the optional package that their name says they need.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks tests by the optional package that their name says they need, and puts the files that
+    take longest first, so that no process has one left when the others are done.
 
     Processes share the tests by name, so a name must not hold an address in memory, which differs
     between processes.
@@ -62,6 +65,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: give ids=... without an address in memory")
         if "torch" in item.name:
             item.add_marker(pytest.mark.torch)
+    yield
+    tests = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
 
 
 @pytest.hookimpl(wrapper=True)
