@@ -91,7 +91,14 @@ def test_a_parsed_file_four_times_larger_than_its_memory(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [50_000, 262_144, None], ids=["small", "large", "one group"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(50_000, id="small", marks=pytest.mark.exhaustive),  # as the 400 MB above
+        pytest.param(262_144, id="large"),
+        pytest.param(None, id="one group"),
+    ],
+)
 def test_any_row_groups(tmp_path, rows):
     assert grows_by(tmp_path, ".parquet", 800, row_group_size=rows or 10**8) < 200
 
