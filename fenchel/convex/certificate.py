@@ -194,9 +194,14 @@ class Certificate(Tabular):
             return f"{value}, nothing proved about the optimum"
         near = f"within {_near(self.relative_gap)} of the best possible"
         if self.scale is not None:
-            near = f"within {_near(self.relative_gap)} of its scale of the best possible"
+            near = f"{near}, relative to a scale of {self.scale:.3g}"
         loose = ", a bound that may be loose" if self.kind in ("sdp", "spectral") else ""
         return f"{value}: {near} ({self.kind}{loose})"
+
+    def words(self, definition: str) -> str:
+        """What is proved; of a number that is a definition, what it is called and its value."""
+        named = f"{definition} {self.value:.10g}, exact by its definition"
+        return named if definition else str(self)
 
     def reached(self) -> str:
         """The error in words, for the warning of a fit that did not close."""

@@ -23,6 +23,8 @@ from fenchel.data.reduction import Statistic
 from fenchel.data.statistic import CompiledLoop
 
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
+# Rows of an array that a thread takes at once in `by_rows`: half a millisecond of exponentials.
+ROWS_OF_PART = 2**14
 
 
 @contextmanager
@@ -185,6 +187,29 @@ def parallel_map(
     context = copy_context()
     _on_range_workers(run, range(workers + 1), None)
     return results
+
+
+def row_slices(n: int, rows: int = 2**17) -> list[slice]:
+    """Runs of rows of a vector, by default a megabyte of float64 each: worth a thread's while."""
+    return [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
+
+
+def by_rows(function: Callable[[Any], Any], values: Any, rows: int = ROWS_OF_PART) -> Any:
+    """function(values), of arrays whose rows do not depend on each other: those of numpy that are
+    long in parts of fixed length, by all threads, so that no bit depends on how many there are."""
+    n = len(values)
+    if not isinstance(values, np.ndarray) or n <= rows:
+        return function(values)
+    first_part, *others = row_slices(n, rows)
+    first = function(values[first_part])
+    out = np.empty((n, *first.shape[1:]), first.dtype)
+    out[first_part] = first
+
+    def work(part: slice) -> None:
+        out[part] = function(values[part])
+
+    parallel_map(work, others)
+    return out
 
 
 def in_ranges(kernel: CompiledLoop[Any], n_rows: int) -> Any:

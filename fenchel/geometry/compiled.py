@@ -53,7 +53,7 @@ def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
     return total
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
     """out[j] = Σₗ (xₗ - columns[l, lo + j])², for at most LANES coordinates: then the lanes are
     one coordinate each, and their sum is taken in order."""
@@ -105,7 +105,7 @@ def insert(value: float, number: int, values: Floats, numbers: Integers) -> None
     values[p], numbers[p] = value, number
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def compare(
     x: Rows, P: Rows, lo: int, hi: int, lanes: Floats, values: Floats, numbers: Integers
 ) -> None:
@@ -179,6 +179,50 @@ def fill_directly(X: Rows, columns: Floats, out: Floats) -> None:
         distances_to(X[i], columns, 0, out[i])
 
 
+@njit(**_settings, fastmath={"reassoc", "contract"})
+def square_sum(z: Rows) -> float:
+    """‖z‖² in float64, in any order."""
+    total = 0.0
+    for j in range(z.size):
+        e = np.float64(z[j])
+        total += e * e
+    return total
+
+
+@njit(**_settings)
+def largest_square(X: Rows, lo: int, hi: int, centre: Floats) -> float:
+    """max ‖xᵢ - centre‖² of the rows lo to hi - 1."""
+    left, top = np.empty(centre.size, np.float64), 0.0
+    for i in range(lo, hi):
+        x = X[i]
+        for j in range(x.size):
+            left[j] = np.float64(x[j]) - centre[j]
+        top = max(top, square_sum(left))
+    return top
+
+
+@njit(**_settings)
+def doubled_rows(
+    X: Rows,
+    lo: int,
+    hi: int,
+    centre: Floats,
+    scale: float,
+    slack: float,
+    doubled: Rows,
+    norms: Rows,
+) -> None:
+    """-2 ẑᵢ and (1 - slack) ‖ẑᵢ‖² of the rows lo to hi - 1, ẑ = scale (x - centre) as stored."""
+    work, two = doubled.dtype.type, doubled.dtype.type(-2.0)
+    for i in range(lo, hi):
+        x, z = X[i], doubled[i]
+        for j in range(x.size):
+            z[j] = work((np.float64(x[j]) - centre[j]) * scale)
+        norms[i] = work(square_sum(z) * (1.0 - slack))
+        for j in range(x.size):
+            z[j] *= two
+
+
 @njit(**_settings)
 def centred(X: Rows, lo: int, centre: Floats, scale: float, out: Rows, squares: Floats) -> None:
     """scale (xᵢ - centre) in the type of `out`, and its squared norm."""
@@ -187,11 +231,7 @@ def centred(X: Rows, lo: int, centre: Floats, scale: float, out: Rows, squares: 
         x, z = X[lo + i], out[i]
         for j in range(x.size):
             z[j] = work((np.float64(x[j]) - centre[j]) * scale)
-        total = 0.0
-        for j in range(z.size):
-            e = np.float64(z[j])
-            total += e * e
-        squares[i] = total
+        squares[i] = square_sum(z)
 
 
 @njit(**_settings)

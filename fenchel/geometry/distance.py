@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, is_sparse
+from fenchel.data.parallel import parallel_map
 
 Floats = NDArray[np.float64]
 LANES = 16
@@ -43,7 +44,7 @@ LANES = 16
 SHARE = 1.0 / 64.0
 # Squares of differences must neither overflow nor lose digits to underflow.
 LARGEST, SMALLEST = 1e140, 1e-140
-PART = 4096  # rows that are converted at once
+PART = 1024  # rows that a thread converts at once
 
 
 def rows_in_order(X: Array) -> NDArray[Any]:
@@ -67,7 +68,14 @@ def bound_factor(d: int, dtype: Any) -> float:
 
 def largest_entry(rows: NDArray[Any]) -> float:
     """max |x|, or NaN if there is one; no copy is made."""
-    return float(np.maximum(rows.max(initial=0.0), -rows.min(initial=0.0)))
+    n = len(rows)
+    step = max(1, min(n, 2**18 // max(1, rows[:1].size)))
+
+    def largest(lo: int) -> Any:
+        part = rows[lo : lo + step]
+        return np.maximum(part.max(initial=0.0), -part.min(initial=0.0))
+
+    return float(np.max(parallel_map(largest, range(0, n, step)), initial=0.0))
 
 
 class Bounds(NamedTuple):
@@ -123,18 +131,19 @@ def _products(rows: NDArray[Any], dtype: np.dtype[Any]) -> Bounds:
     d = rows.shape[1]
     if d * unit_roundoff(dtype) > 0.01:  # the bound asks for it
         dtype = np.dtype(np.float64)
-    centre = rows.mean(axis=0, dtype=np.float64)
-    # In parts: the points may fill much of the memory, and are in float64 here.
-    parts = [slice(lo, lo + PART) for lo in range(0, len(rows), PART)]
-    largest = math.sqrt(max(float(_squares(rows[part] - centre).max()) for part in parts))
+    from fenchel.geometry.compiled import doubled_rows, largest_square
+
+    # Any centre will do, and one near the points does best.
+    centre = rows[:: -(-len(rows) // PART)].mean(axis=0, dtype=np.float64)
+    parts = [(lo, min(lo + PART, len(rows))) for lo in range(0, len(rows), PART)]
+    squares = parallel_map(lambda part: largest_square(rows, *part, centre), parts)
+    largest = math.sqrt(max(squares))
     usable = SMALLEST < largest < LARGEST
     scale = 2.0 ** -math.ceil(math.log2(largest)) if usable else 1.0
     slack = bound_factor(d, dtype)
     doubled, norms = np.empty(rows.shape, dtype), np.empty(len(rows), dtype)
-    for part in parts:
-        stored = ((rows[part] - centre) * scale).astype(dtype)
-        norms[part] = _squares(stored.astype(np.float64)) * (1.0 - slack)
-        doubled[part] = stored * dtype.type(-2.0)
+    rest = centre, scale, slack, doubled, norms
+    parallel_map(lambda part: doubled_rows(rows, *part, *rest), parts)
     # Points without extent: every row is compared directly, as is one that is this far from them.
     limit = -1.0 if not usable else 1e30 if dtype == np.float32 else 1e200
     kind = np.finfo(dtype)

@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar, final
+from typing import Any, ClassVar, Generic, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ Answer = TypeVar("Answer")
 GRID = TILE_ROWS
 # Rows that have to be converted first are converted so many bytes at a time.
 CHUNK_BYTES = 2**24
+# Of folds whose answer does not depend on ranges: products of fewer rows are slower.
+FINE_GRID = 16
 # A range takes about a second at the 1e10 operations a second of a slow core: Ctrl-C waits no
 # longer than that.
 RANGE_WORK = 1e10
@@ -58,7 +60,12 @@ class Tile:
 
 
 class TileFold(ABC, Generic[Answer]):
-    """What becomes of the pairs of a row and all points: a frozen value."""
+    """What becomes of the pairs of a row and all points: a frozen value.
+
+    grid: ranges of rows begin at its multiples; GRID unless no bit depends on where they begin.
+    """
+
+    grid: ClassVar[int] = GRID
 
     @abstractmethod
     def prepare(self, points: Array) -> Any:
@@ -92,6 +99,7 @@ class Nearest(TileFold[tuple[NDArray[np.int64], Floats]]):
     first, ties to the lower number. dtype: of the products that exclude points; projections:
     whether those of few columns may be tried first."""
 
+    grid: ClassVar[int] = FINE_GRID
     k: int = 1
     dtype: Any = np.float32
     projections: bool = True
@@ -147,6 +155,7 @@ class Nearest(TileFold[tuple[NDArray[np.int64], Floats]]):
 class Count(TileFold[NDArray[np.int64]]):
     """The number of points within a radius of each row: those with d² ≤ radius²."""
 
+    grid: ClassVar[int] = FINE_GRID
     radius: float
     dtype: Any = np.float32
 
@@ -304,16 +313,17 @@ class PairFold(Generic[Answer]):
                     undecided += fold.visit(X, ready, tuple(s[here] for s in slots), self.tile)
             return undecided
 
-        first = 0
-        while first < n:  # a few rows tell how to go on with the others
-            start, first = first, min(first + GRID, n)
-            better = fold.refined(work(slice(start, first)) / (first - start), ready, n - first)
-            if better == fold:
-                break
-            fold, ready = better, better.prepare(self.points)
-        workers = thread_count()
+        workers, cost, first = thread_count(), m * max(d, 8), 0
         with one_blas_thread():
-            parallel_map(work, _ranges(first, n, m * max(d, 8), workers), workers)
+            while first < n:  # a few rows tell how to go on with the others
+                start, first = first, min(first + GRID, n)
+                ranges = _ranges(start, first, cost, workers, fold.grid)
+                undecided = sum(parallel_map(work, ranges, workers))
+                better = fold.refined(undecided / (first - start), ready, n - first)
+                if better == fold:
+                    break
+                fold, ready = better, better.prepare(self.points)
+            parallel_map(work, _ranges(first, n, cost, workers, fold.grid), workers)
         return fold.finish(slots)
 
 
@@ -343,10 +353,10 @@ def fold_pairs(
     return PairFold.of(points, fold, rows.dtype, tile)(rows)
 
 
-def _ranges(first: int, n: int, work: float, workers: int) -> list[slice]:
+def _ranges(first: int, n: int, work: float, workers: int, grid: int) -> list[slice]:
     """As many ranges as threads, or more where one would take long; all begin on the grid."""
     pieces = workers * max(1, math.ceil((n - first) * work / RANGE_WORK / workers))
-    step = max(GRID, math.ceil((n - first) / pieces / GRID) * GRID)
+    step = max(grid, math.ceil((n - first) / pieces / grid) * grid)
     return [slice(lo, min(lo + step, n)) for lo in range(first, n, step)]
 
 

@@ -47,11 +47,21 @@ def on_device_of(values: NDArray[Any], X: Any) -> Any:
 def fit_method(fit: Callable[..., E]) -> Callable[..., E]:
     """scikit-learn's checks before a fit, and the library of X for what the fit sets."""
 
+    return _checked(fit, True)
+
+
+def fit_of_rows(fit: Callable[..., E]) -> Callable[..., E]:
+    """`fit_method` of an estimator that keeps the rows themselves: they and what is beside them
+    stay numpy's, which its searches read."""
+    return _checked(fit, False)
+
+
+def _checked(fit: Callable[..., E], moves: bool) -> Callable[..., E]:
     @wraps(fit)
     def wrapped(self: Any, X: Any, *args: Any, **params: Any) -> E:
         given = {name: as_known(value) for name, value in params.items()}
         fitted = fit(self, as_known(X), *map(as_known, args), **given)
-        if dispatches(X):
+        if moves and dispatches(X):
             for name, value in vars(self).items():
                 if name.endswith("_") and name != "classes_" and _is_numeric(value):
                     setattr(self, name, on_device_of(np.asarray(value), X))

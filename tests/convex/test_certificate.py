@@ -77,7 +77,7 @@ def test_each_kind_has_its_sentence() -> None:
     assert said[8].endswith("nothing proved about the optimum")
     assert said[9].endswith("not proved (estimated gap 0)")
     assert said[10].endswith("not proved (estimated residual 0)")
-    assert "of its scale of the best possible" in said[11]
+    assert "of the best possible, relative to a scale of " in said[11]
 
 
 def test_a_table_of_one_row() -> None:

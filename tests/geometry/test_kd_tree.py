@@ -109,4 +109,4 @@ def test_groups_are_even():
     roots = np.flatnonzero(upper.spans[:, 1])
     falls = kd_tree._by_group(X, upper)[0]
     sizes = np.diff(falls)[roots]
-    assert len(roots) > 16 and sizes.sum() == len(X) and sizes.max() < 2 * kd_tree.GROUP
+    assert len(roots) >= 8 and sizes.sum() == len(X) and sizes.max() < 2 * kd_tree.GROUP

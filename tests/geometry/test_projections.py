@@ -72,7 +72,8 @@ def test_any_scale(always, scale):
 def test_noise_goes_on_without_projections_and_sheets_with_them(always):
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((2000, 40)).astype(np.float32)
-    fold_pairs(noise, noise, Nearest(5))
+    with threads(1):
+        fold_pairs(noise, noise, Nearest(5))
     assert len(always) == 1  # the rows that were to tell
     always.clear()
     X = sheet(2000, 40, np.float32, 0.0, 0.01, 0)

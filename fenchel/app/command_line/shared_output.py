@@ -88,8 +88,3 @@ def is_training_table(held: Any, path: str) -> bool:
             return hashlib.file_digest(file, "sha256").hexdigest() == known
     except OSError:  # whoever reads its rows will say what is wrong
         return False
-
-
-def certificate_words(proof: Certificate, definition: str) -> str:
-    """What is proved; of a number that is a definition, what it is called and its value."""
-    return f"{definition} {proof.value:.10g}, exact by its definition" if definition else str(proof)

@@ -266,11 +266,10 @@ def _cluster_words(proof: Certificate) -> str:
 
 
 def _verdict(proof: Certificate | None, definition: str, bounds: RiskCertificate | None) -> None:
-    from fenchel.app.command_line.shared_output import certificate_words
 
     if proof is not None:
         proved = proof.kind != "estimate"
-        words = certificate_words(proof, definition)
+        words = proof.words(definition)
         say(f"gap         {words}", bold=True, fg="green" if proved else "yellow")
     else:
         say("gap         not certified", bold=True, fg="yellow")

@@ -222,7 +222,7 @@ def _verdict(
     out: str | None,
     level: float,
 ) -> None:
-    from fenchel.app.command_line.shared_output import certificate_words, say_metrics, task_words
+    from fenchel.app.command_line.shared_output import say_metrics, task_words
     from fenchel.app.report.analysis.selected_model import definition_of
 
     task, (rows, columns) = data.task, data.X.shape
@@ -240,7 +240,7 @@ def _verdict(
     color = "green" if _is_converged(model, proof) else "yellow"
     words = "none: this model proves nothing"
     if proof is not None:
-        words = certificate_words(proof, definition_of(model))
+        words = proof.words(definition_of(model))
     say(f"certificate {words}", fg=color)
     _say_intervals(model, data, level)
     zero = not _coefficients(model).any()

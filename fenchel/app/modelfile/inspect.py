@@ -10,6 +10,7 @@ import numpy as np
 
 from fenchel.app.modelfile.container import Container
 from fenchel.app.modelfile.decode import Decoder
+from fenchel.app.modelfile.estimators import ESTIMATORS
 from fenchel.app.modelfile.manifest import fields, named
 from fenchel.app.modelfile.read import verified
 
@@ -28,6 +29,10 @@ def _told(held: Container) -> dict[str, Any]:
     manifest, plain = held.manifest, PlainValues(held)
     model = plain.estimator(manifest["estimator"])
     attributes = model["attributes"]
+    proof, kind = attributes.get("certificate_"), ESTIMATORS.get(model["class"])
+    if proof is not None and kind is not None and kind.definition:
+        stored = held.manifest["estimator"]["attributes"]["certificate_"]
+        proof["words"] = plain.decoder.value(stored, "a certificate").words(kind.definition)
     encoder = None
     if "encoder" in manifest:
         found = fields(manifest["encoder"], "the encoder", ("state", "arrays"))

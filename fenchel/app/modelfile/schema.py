@@ -31,6 +31,8 @@ class Kind:
     """Where an estimator lives, its fitted attributes, and those without which it cannot predict.
 
     with_kernel: of one that is linear without a kernel, what it needs in their place with one.
+    definition: what the number of its certificate is called where it is a definition, as its class
+    says too, which to tell of a file is not imported.
     The checks run in their order, and the first of them set the lengths that others must have.
     """
 
@@ -38,6 +40,7 @@ class Kind:
     attributes: Mapping[str, Check]
     needed: tuple[str, ...] = ("n_features_in_", "coef_", "intercept_")
     with_kernel: tuple[str, ...] = ()
+    definition: str = ""
 
     def needed_by(self, model: Any) -> tuple[str, ...]:
         """The attributes without which this model cannot predict."""

@@ -17,7 +17,8 @@ centring     where b is free Σ s θ must be zero. Let U and D be the sums of th
              rises by at most ε Σ s|l*|, and v = Φ*(sθ)/S moves by at most ε (U + D) Mⱼ / S
 adjoint      |v̂ⱼ - vⱼ| ≤ (γ(m + 64) + 4u + ε)(U + D) Mⱼ / S
 conjugate    each l* is computed to some units of rounding (`Loss.formula_rounding`) of its size
-             |l*| + 2|θ|(1 + |y - middle|), which is at least that of every term in it
+             |l*| + 2|θ|(1 + |y - middle|), which is at least that of every term in it; of
+             residuals, l* = φ*(θ) + yθ with φ* a sum of terms ≥ 0, |l*| + 2|θ||y - middle| is
 penalty      Ω* is increasing in |v|, so that it is taken at |v̂| + error. Where it is finite on
              a ball alone, θ is shrunk along its ray: l*(y, cθ) ≤ c l*(y, θ) once more
 

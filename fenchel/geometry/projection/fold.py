@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array
 from fenchel.geometry.distance import Bounds, Points
 from fenchel.geometry.projection.axes import Projection, projection_of
-from fenchel.geometry.tiles import Nearest, Tile, TileFold
+from fenchel.geometry.tiles import FINE_GRID, Nearest, Tile, TileFold
 
 Floats = NDArray[np.float64]
 # A pair that projections leave open takes as long as ten others: beyond a share of 1 / OPEN all
@@ -28,6 +28,7 @@ class NearestByProjections(TileFold[tuple[NDArray[np.int64], Floats]]):
     """The answer of `Nearest` for many columns that hold little more than a few do: distances to
     the points, prepared already, are bounded by projections first."""
 
+    grid: ClassVar[int] = FINE_GRID
     k: int
     points: Points = field(repr=False)
 

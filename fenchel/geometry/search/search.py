@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -70,6 +70,13 @@ class NeighbourSearch(ABC):
     @abstractmethod
     def within(self, Q: Array, radius: float) -> Within:
         """All points at a distance of at most `radius` from each row."""
+
+
+def joined_parts(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The answers about several parts of the rows as one; no copy is made of a single part's."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(np.concatenate(side) for side in zip(*parts, strict=True))
 
 
 def without_own(

@@ -74,16 +74,22 @@ def parted(rows: Rows, order: Integers, lo: int, hi: int, axis: int, cut: float)
 
 
 @njit(**_settings)
+def empty_nodes(count: int, d: int) -> Nodes:
+    """Room for so many nodes."""
+    return Nodes(
+        np.zeros((count, 2), np.int64),
+        np.empty((count, 2, d), np.float64),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.float64),
+    )
+
+
+@njit(**_settings)
 def enlarged(nodes: Nodes) -> Nodes:
     """The same nodes, with room for as many more."""
     count, d = nodes.lowest.size, nodes.boxes.shape[2]
-    more = Nodes(
-        np.zeros((2 * count, 2), np.int64),
-        np.zeros((2 * count, 2, d)),
-        np.zeros(2 * count, np.int64),
-        np.zeros(2 * count, np.int64),
-        np.zeros(2 * count),
-    )
+    more = empty_nodes(2 * count, d)
     for i in range(count):
         more.lowest[i], more.axes[i], more.cuts[i] = nodes.lowest[i], nodes.axes[i], nodes.cuts[i]
         for j in range(2):
@@ -95,15 +101,17 @@ def enlarged(nodes: Nodes) -> Nodes:
 
 @njit(**_settings)
 def grown(
-    rows: Rows, order: Integers, leaf: int, copies: bool, nodes: Nodes, some: Floats
+    rows: Rows, order: Integers, leaf: int, copies: bool, most: int
 ) -> tuple[Nodes, int, int]:
     """Split points at medians of their widest coordinate until at most `leaf` are together.
 
     order: of the rows, which is put into that of the leaves; copies: whether equal points are
-    split too, anywhere, so that those with the least numbers are found soon. Returns the nodes,
-    how many they are, and the depth.
+    split too, anywhere, so that those with the least numbers are found soon; most: points that
+    tell a median. Returns the nodes, how many they are, and the depth.
     """
     used, depth = 1, 0
+    nodes = empty_nodes(4 * (order.size // leaf) + 1, rows.shape[1])
+    some = np.empty(most, np.float64)
     waiting = [(0, 0, order.size, 1)]
     while len(waiting):
         node, lo, hi, level = waiting.pop()
@@ -167,16 +175,19 @@ def scattered(
 
 
 @njit(**_settings)
-def written(
-    rows: Rows, numbers: Integers, order: Integers, columns: Floats, ordered: Integers
-) -> None:
-    """Points in the order of the leaves, by columns, and their numbers."""
+def grown_in_order(
+    rows: Rows, numbers: Integers, leaf: int, most: int, columns: Floats, ordered: Integers
+) -> tuple[Nodes, int, int]:
+    """`grown`; the points are written in the order of the leaves, by columns, and their numbers."""
+    order = np.arange(rows.shape[0])
+    nodes, used, depth = grown(rows, order, leaf, True, most)
     for i in range(order.size):
         ordered[i] = numbers[order[i]]
     for q in range(rows.shape[1]):
         column = columns[q]
         for i in range(order.size):
             column[i] = rows[order[i], q]
+    return nodes, used, depth
 
 
 @njit(**_settings)

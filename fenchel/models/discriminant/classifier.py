@@ -16,6 +16,7 @@ from fenchel.data.arrays import logsumexp, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.data.design.matrix import Concatenated
 from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.parallel import by_rows
 from fenchel.data.statistic import Statistic, kernel_of, on_block
 from fenchel.geometry.mahalanobis.scores import QuadraticScores
 from fenchel.models.array_namespace import dispatches, on_device_of
@@ -72,7 +73,7 @@ class GaussianClassifier(ClassifierMixin, Estimator, ABC):
 
     def predict(self, X: Any) -> Any:
         """The class of the largest posterior probability, the first of those that tie."""
-        codes = to_numpy(self._joint(X)).argmax(axis=1)
+        codes = by_rows(lambda z: z.argmax(axis=1), to_numpy(self._joint(X)))
         labels = self.classes_[codes]
         numeric = labels.dtype.kind in "fiub"
         return on_device_of(labels, X) if numeric and dispatches(X) else labels
@@ -87,7 +88,7 @@ class GaussianClassifier(ClassifierMixin, Estimator, ABC):
 
     def log_density(self, X: Any) -> Any:
         """log p(x) = log Σₖ πₖ N(x; μₖ, Σₖ) of each row."""
-        return logsumexp(self._joint(X))
+        return by_rows(logsumexp, self._joint(X))
 
     def bayes_error(
         self, n_draws: int = 100_000, *, level: float = 0.95, random_state: Any = 0

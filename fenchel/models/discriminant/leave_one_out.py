@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +52,7 @@ class _Basis:
 
 
 def left_out(
-    blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, priors: Any
+    blocks: Blocks, sums: ClassSums, lams: Floats, gammas: Floats, priors: Floats | None
 ) -> DiscriminantsLeftOut:
     """Errors and losses of the grid; infinite where a left-out covariance is singular.
 
@@ -71,7 +70,6 @@ def left_out(
             _Part.of(sums, own, lams, np.flatnonzero(gammas == 0.0)),
             _Part.of(sums, unit, lams, np.flatnonzero(gammas > 0.0)),
         ]
-    given = None if priors is None else np.asarray(priors, np.float64) / np.sum(priors)
 
     def stat(block: Block) -> Totals:
         X = to_float64(block.X.toarray() if is_sparse(block.X) else block.X)
@@ -84,7 +82,7 @@ def left_out(
         for first, part in product(range(0, len(X), step), parts):
             some = slice(first, first + step)
             rows = _Rows.of(
-                X[some] / part.unit, codes[some], s[some], sums.weight, part.mean, given
+                X[some] / part.unit, codes[some], s[some], sums.weight, part.mean, priors
             )
             for i, basis in enumerate(part.bases):
                 found = zip(

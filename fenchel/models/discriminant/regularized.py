@@ -18,6 +18,7 @@ from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.certificates.inputs import encoded_rows
 from fenchel.models.discriminant.estimates.class_sums import ClassSums, class_coded, class_sums
 from fenchel.models.discriminant.estimates.covariance import shrunk_in_units
+from fenchel.models.discriminant.estimates.settings import priors_of
 from fenchel.models.discriminant.estimates.shared_covariance import unit_of_identity
 from fenchel.models.discriminant.leave_one_out import DiscriminantsLeftOut, left_out
 from fenchel.models.discriminant.own_covariances import OwnCovariances, further_sums
@@ -220,7 +221,8 @@ class RegularizedDiscriminantAnalysisCV(SelfCertified, OwnCovariances):
         lams, gammas = _grid("lams", self.lams), _grid("gammas", self.gammas)
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         sums = class_sums(blocks, len(self.classes_), shared=False)
-        found = left_out(blocks, sums, lams, gammas, self.priors)
+        given = None if self.priors is None else priors_of(self, sums.weight, warn=False)
+        found = left_out(blocks, sums, lams, gammas, given)
         i, j = _best(found, lams, gammas)
         self.lam_, self.gamma_ = float(lams[i]), float(gammas[j])
         self.errors_, self.losses_ = found.errors, found.losses

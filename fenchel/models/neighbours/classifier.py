@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
-from fenchel.models.array_namespace import dispatches, fit_method, on_device_of
+from fenchel.models.array_namespace import dispatches, fit_of_rows, on_device_of
 from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.leave_one_out import Misclassified
 from fenchel.models.neighbours.training_rows import labelled_rows
@@ -84,7 +84,7 @@ class KNeighborsClassifier(ClassifierMixin, Voting):
     classes_: Any
     elsewhere = "share of rows misclassified"
 
-    @fit_method
+    @fit_of_rows
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KNeighborsClassifier:
         """Keep the rows X and their labels y; sample_weight: how many copies of each."""
         training = labelled_rows(self, X, y, sample_weight)

@@ -145,7 +145,8 @@ class NeighboursLeftOut:
         if not 1 <= most <= total - 1.0:
             raise ValueError(
                 f"Expected n_neighbors < n_samples_fit, but n_neighbors = {most}, n_samples_fit = "
-                f"{total:g}, n_samples = {n}: leaving one out leaves {total - 1.0:g} neighbours"
+                f"{total:g}, n_samples = {n}: leaving one out leaves {total - 1.0:g} neighbours; "
+                "lower n_neighbors"
             )
         plain = self.weight is None and not callable(weights)
         fold = self._running if plain else self._anew

@@ -14,7 +14,7 @@ from fenchel.geometry.distance import rows_in_order
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.geometry.local_average import LocalVariance
 from fenchel.geometry.tiles import PairFold
-from fenchel.models.array_namespace import dispatches, fit_method, on_device_of
+from fenchel.models.array_namespace import dispatches, fit_of_rows, on_device_of
 from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.neighbours.smoothing import SMOOTHING, Floats, Smoothing
@@ -107,7 +107,7 @@ class NadarayaWatson(MultiOutputMixin, RegressorMixin, Smoothing):
     def _linear(self) -> bool:
         return bool(self.local_linear)
 
-    @fit_method
+    @fit_of_rows
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NadarayaWatson:
         """Keep the rows X and their targets y; sample_weight: how many copies of each."""
         self._check_kernel()
@@ -232,7 +232,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoothing):
     def _values(self) -> Floats:
         return 1.0 * (self.y_fit_[:, None] == np.arange(len(self.classes_)))
 
-    @fit_method
+    @fit_of_rows
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> NadarayaWatsonClassifier:
         """Keep the rows X and their labels y; sample_weight: how many copies of each."""
         self._check_kernel()

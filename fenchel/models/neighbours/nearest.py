@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.convex.certificate import Certificate
 from fenchel.geometry.search.search import Within, rows_from, without_own_within
-from fenchel.models.array_namespace import fit_method
+from fenchel.models.array_namespace import fit_of_rows
+from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.neighbourhood import PARAMETERS, Neighbourhood, check_mode, graph
 from fenchel.models.neighbours.scoring_rows import exact
 from fenchel.models.neighbours.training_rows import plain_rows
@@ -97,7 +98,7 @@ class NearestNeighbors(Neighbourhood):
         self.n_jobs = n_jobs
         self.kernel = kernel
 
-    @fit_method
+    @fit_of_rows
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
         """Keep the rows; y is ignored."""
         self._keep(plain_rows(self, X))
@@ -169,7 +170,7 @@ class NearestNeighbors(Neighbourhood):
         """The mean distance of the rows to their neighbours: a definition, so "exact"."""
         if sample_weight is not None:
             raise ValueError("NearestNeighbors has no sample_weight: leave it out")
-        return _mean_distance(self.kneighbors(X)[0])
+        return _mean_distance(as_numpy(self.kneighbors(X)[0]))
 
 
 def _mean_distance(distances: Any) -> Certificate:

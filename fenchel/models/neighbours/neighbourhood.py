@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,16 @@ from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.geometry.search.all_pairs import AllPairs
 from fenchel.geometry.search.euclidean import EuclideanSearch
 from fenchel.geometry.search.metric import METRICS, KernelMetric, is_euclidean, metric_of
-from fenchel.geometry.search.search import Floats, Integers, NeighbourSearch, rows_from, without_own
+from fenchel.geometry.search.on_device import DevicePoints, on_accelerator
+from fenchel.geometry.search.search import (
+    Floats,
+    Integers,
+    NeighbourSearch,
+    joined_parts,
+    rows_from,
+    without_own,
+)
+from fenchel.models.array_namespace import dispatches, on_device_of
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.estimator import Estimator, as_numpy, compares_strings, validated_blocks
 from fenchel.models.neighbours.training_rows import TrainingRows
@@ -36,6 +46,9 @@ PARAMETERS: dict[str, list[Any]] = {
     "n_jobs": [Integral, None],
     "kernel": [StrOptions(set(NAMES) - {"precomputed"}), KernelFunction, None],
 }
+# The rows of estimators fitted on an accelerator, there; no attribute, as files of models and
+# copies hold what lies on the host alone.
+_ON_DEVICE: WeakKeyDictionary[Any, DevicePoints] = WeakKeyDictionary()
 
 
 class Neighbourhood(SelfCertified, Estimator):
@@ -55,6 +68,10 @@ class Neighbourhood(SelfCertified, Estimator):
         if self._is_given:
             self._check_given(rows, training.was_sparse)
         self.X_fit_ = rows
+        _ON_DEVICE.pop(self, None)
+        seen = training.tensor is not None and self._is_euclidean
+        if seen and EuclideanSearch(rows).is_plain:
+            _ON_DEVICE[self] = DevicePoints(training.tensor.clone())
         self.n_samples_fit_ = len(rows)
         self.effective_metric_ = self.metric if isinstance(self.metric, str) else "function"
         params = dict(self.metric_params or {})
@@ -66,6 +83,10 @@ class Neighbourhood(SelfCertified, Estimator):
             else:
                 params["p"] = p
         self._search(None)  # faults of the metric's parameters show at the fit
+
+    @property
+    def _is_euclidean(self) -> bool:
+        return self.kernel is None and is_euclidean(self.metric, self.p, self.metric_params)
 
     @property
     def _is_given(self) -> bool:
@@ -92,8 +113,8 @@ class Neighbourhood(SelfCertified, Estimator):
         if self.kernel is not None:
             blocks = ArrayBlocks(Block(0, self.X_fit_))
             return AllPairs(KernelMetric(named_kernel(self.kernel, blocks)), rows, chosen)
-        if is_euclidean(self.metric, self.p, self.metric_params):
-            return EuclideanSearch(rows)
+        if self._is_euclidean:
+            return EuclideanSearch(rows, on_device=_ON_DEVICE.get(self) if chosen is None else None)
         metric = metric_of(self.metric, self.p, self.metric_params, self.X_fit_)
         if self.metric == "precomputed":
             rows = np.arange(len(self.X_fit_)) if chosen is None else chosen
@@ -105,7 +126,8 @@ class Neighbourhood(SelfCertified, Estimator):
         start, blocks = 0, validated_blocks(self, X, reset=False)
         for block in [blocks.gather()] if isinstance(blocks, ArrayBlocks) else blocks:
             _refuse_sparse(self._is_given and is_sparse(block.X))
-            yield start, block.X if is_sparse(block.X) else as_numpy(block.X)
+            kept = is_sparse(block.X) or (self._is_euclidean and on_accelerator(block.X))
+            yield start, block.X if kept else as_numpy(block.X)
             start += block.X.shape[0]
 
     def kneighbors(
@@ -124,7 +146,7 @@ class Neighbourhood(SelfCertified, Estimator):
             if k >= n:
                 raise ValueError(
                     f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                    f"{n}, n_samples = {n}"
+                    f"{n}, n_samples = {n}: a row is none of its own neighbours; lower n_neighbors"
                 )
             found = search.nearest(self.X_fit_, k + 1)
             numbers, distances = without_own(*found, np.arange(n))
@@ -134,7 +156,9 @@ class Neighbourhood(SelfCertified, Estimator):
                 self._refuse_too_many(k, n, Q.shape[0])
                 with rows_from(start):
                     parts.append(search.nearest(Q, k))
-            numbers, distances = (np.concatenate(side) for side in zip(*parts, strict=True))
+            numbers, distances = joined_parts(parts)
+        if X is not None and (on_accelerator(X) or dispatches(X)):
+            distances, numbers = on_device_of(distances, X), on_device_of(numbers, X)
         return (distances, numbers) if return_distance else numbers
 
     def kneighbors_graph(
@@ -143,7 +167,7 @@ class Neighbourhood(SelfCertified, Estimator):
         """The neighbours of `kneighbors` as a CSR matrix (n, rows of the fit): ones, or distances
         for mode="distance"."""
         check_mode(mode)
-        distances, numbers = self.kneighbors(X, n_neighbors)
+        distances, numbers = map(as_numpy, self.kneighbors(X, n_neighbors))
         n, k = numbers.shape
         values = distances.ravel() if mode == "distance" else np.ones(n * k)
         return graph(values, numbers.ravel(), np.arange(0, n * k + 1, k), self.n_samples_fit_)
@@ -162,7 +186,7 @@ class Neighbourhood(SelfCertified, Estimator):
         if k > n:
             raise ValueError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{n:g}, n_samples = {queries}"
+                f"{n:g}, n_samples = {queries}: lower n_neighbors, or fit more rows"
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenchel.data.arrays import answer_type
 from fenchel.geometry.search.search import Floats, Integers
-from fenchel.models.array_namespace import fit_method
+from fenchel.models.array_namespace import fit_of_rows
 from fenchel.models.estimator import as_numpy
 from fenchel.models.neighbours.leave_one_out import SquaredError
 from fenchel.models.neighbours.scoring_rows import values_out
@@ -84,7 +84,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, Voting):
     definition = "mean squared leave-one-out error"
     elsewhere = "mean squared error"
 
-    @fit_method
+    @fit_of_rows
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KNeighborsRegressor:
         """Keep the rows X and their targets y; sample_weight: how many copies of each."""
         self._learn(valued_rows(self, X, y, sample_weight))

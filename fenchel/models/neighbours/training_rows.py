@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 from fenchel.data.arrays import is_sparse
 from fenchel.data.blocks import Blocks
 from fenchel.data.intake import check_weight
+from fenchel.geometry.search.on_device import on_accelerator
 from fenchel.models.estimator import as_numpy, classes_of, is_remote, label_blocks, validated_blocks
 from fenchel.models.targets import target_rows
 
@@ -24,27 +25,39 @@ DENSE_BYTES = 2**33
 @dataclass(frozen=True, slots=True)
 class TrainingRows:
     """rows: in C order, float32 or float64; target: (n,), (n, K), codes, or None; weight: None
-    where all rows count once; classes: sorted labels of codes; was_sparse: the rows as given."""
+    where all rows count once; classes: sorted labels of codes; was_sparse: the rows as given;
+    tensor: these where they are on an accelerator, else None."""
 
     rows: NDArray[Any]
     target: NDArray[Any] | None = None
     weight: Floats | None = None
     classes: NDArray[Any] | None = None
     was_sparse: bool = False
+    tensor: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        target: NDArray[Any] | None = None,
+        weight: Floats | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> TrainingRows:
+        """Of rows as they were given, on any device."""
+        tensor = X if on_accelerator(X) else None
+        return cls(dense_rows(X), target, weight, classes, is_sparse(X), tensor)
 
 
 def plain_rows(estimator: Any, X: Any) -> TrainingRows:
     """Rows without a target."""
-    rows = validated_blocks(estimator, X).gather().X
-    return TrainingRows(dense_rows(rows), was_sparse=is_sparse(rows))
+    return TrainingRows.of(validated_blocks(estimator, X).gather().X)
 
 
 def valued_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
     """Rows with one or several real targets."""
     block = target_rows(estimator, X, y, sample_weight).gather()
     target = np.asarray(as_numpy(block.y), np.float64)
-    weight = _weight(block.weight)
-    return TrainingRows(dense_rows(block.X), target, weight, None, is_sparse(block.X))
+    return TrainingRows.of(block.X, target, _weight(block.weight))
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
@@ -59,8 +72,7 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         codes = np.asarray(as_numpy(block.y), np.int64)
         if y is None and X.classes is not None:  # coded when the file was read
             classes = X.classes[classes.astype(int)]
-        rows, weight = dense_rows(block.X), _weight(block.weight)
-        return TrainingRows(rows, codes, weight, classes, is_sparse(block.X))
+        return TrainingRows.of(block.X, codes, _weight(block.weight), classes)
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -74,9 +86,7 @@ def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         )
     weight = None if sample_weight is None else check_weight(sample_weight, n)
     classes, codes = classes_of(labels, weight)
-    rows = blocks.gather().X
-    codes = np.maximum(codes, 0)
-    return TrainingRows(dense_rows(rows), codes, _weight(weight), classes, is_sparse(rows))
+    return TrainingRows.of(blocks.gather().X, np.maximum(codes, 0), _weight(weight), classes)
 
 
 def dense_rows(X: Any) -> NDArray[Any]:

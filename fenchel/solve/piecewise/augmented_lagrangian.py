@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.penalty import L2, is_unpenalised
-from fenchel.convex.problem import Evaluation, Problem
+from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.data.blocks import Block
 from fenchel.data.design.matrix import MatrixDesign, Point
 from fenchel.data.in_memory import ArrayBlocks
@@ -297,7 +297,10 @@ def _penalised_newton_step(
     if problem.intercept:  # b at its best for every w, in the coordinates (w, b + centre·w)
         g = g - centre * subproblem.grad_b
         tilt, mass = H[size, :size], max(float(H[size, size]), 1e-300)
+        # A heavy row leaves nothing but rounding of its own squares, of either sign.
+        noise = 32.0 * EPS * np.diagonal(G)
         G -= np.outer(tilt, tilt / mass)
+        G.flat[:: size + 1] += noise
         g = g - tilt * (subproblem.grad_b / mass)
     assert isinstance(problem.loss, PiecewiseLinear)
     G.flat[:: size + 1] += _tikhonov(subproblem, problem.loss.smoothing)[pick]

@@ -122,3 +122,21 @@ def test_bad_grids_and_parameters_are_refused():
             RegularizedDiscriminantAnalysisCV(**options).fit(X, y)
     with pytest.raises(ValueError, match="list of numbers"):
         RegularizedDiscriminantAnalysisCV(lams=[]).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("priors", "said"),
+    [
+        ([0.5, 0.5], r"priors has shape \(2,\), but there are 3 classes"),
+        ([-0.5, 0.7, 0.8], "priors must be non-negative and finite, but that of class 0 is -0.5"),
+        ([0.0, 0.0, 0.0], "priors are all zero"),
+    ],
+)
+def test_priors_are_looked_at_before_the_grid(priors, said):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.repeat([0, 1, 2], 10)
+    with pytest.raises(ValueError, match=said):
+        RegularizedDiscriminantAnalysisCV(priors=priors).fit(X, y)
+    with pytest.warns(UserWarning, match="do not sum to 1") as seen:
+        RegularizedDiscriminantAnalysisCV(priors=[0.5, 0.2, 0.2]).fit(X, y)
+    assert len(seen) == 1

@@ -68,17 +68,26 @@ _smooth: dict[str, Check] = {
 _fitted = ("n_features_in_", "X_fit_")
 
 ESTIMATORS: dict[str, Kind] = {
-    "NearestNeighbors": Kind("fenchel.models", _search, _fitted),
-    "KNeighborsClassifier": Kind("fenchel.models", _labels, (*_fitted, "classes_", "y_fit_")),
+    "NearestNeighbors": Kind(
+        "fenchel.models", _search, _fitted, definition="mean distance to the neighbours"
+    ),
+    "KNeighborsClassifier": Kind(
+        "fenchel.models",
+        _labels,
+        (*_fitted, "classes_", "y_fit_"),
+        definition="leave-one-out error",
+    ),
     "KNeighborsRegressor": Kind(
         "fenchel.models",
         {**_votes, "y_fit_": finite("n") | finite("n", "targets")},
         (*_fitted, "y_fit_"),
+        definition="mean squared leave-one-out error",
     ),
     "NadarayaWatson": Kind(
         "fenchel.models",
         {**_smooth, "y_fit_": finite("n") | finite("n", "targets")},
         (*_fitted, "y_fit_", "bandwidth_"),
+        definition="mean squared leave-one-out error",
     ),
     "NadarayaWatsonClassifier": Kind(
         "fenchel.models",
@@ -88,5 +97,6 @@ ESTIMATORS: dict[str, Kind] = {
             "y_fit_": Check("codes of the classes", _codes),
         },
         (*_fitted, "classes_", "y_fit_", "bandwidth_"),
+        definition="mean squared leave-one-out error of the shares",
     ),
 }

@@ -17,8 +17,9 @@ from fenchel.models.estimator import as_numpy
 Floats = NDArray[np.float64]
 
 
-def priors_of(estimator: Any, weight: Floats) -> Floats:
-    """The prior of each class: as given, made to sum to one, or its share of the weight."""
+def priors_of(estimator: Any, weight: Floats, *, warn: bool = True) -> Floats:
+    """The prior of each class: as given, made to sum to one, or its share of the weight; warn:
+    whether to say so of those that do not."""
     if estimator.priors is None:
         return weight / weight.sum()
     priors = np.asarray(estimator.priors, dtype=np.float64)
@@ -37,7 +38,7 @@ def priors_of(estimator: Any, weight: Floats) -> Floats:
     total = float(priors.sum())
     if total <= 0.0:
         raise ValueError("priors are all zero: give at least one class a positive one")
-    if abs(total - 1.0) > 1e-5:
+    if warn and abs(total - 1.0) > 1e-5:
         warn_outside("The priors do not sum to 1. Renormalizing", UserWarning)
     return priors / total
 
