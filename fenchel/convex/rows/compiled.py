@@ -206,50 +206,11 @@ def multinomial_gradient_rows(
         sums[1 + K + k] += s[i]
 
 
-def multinomial_pairs_rows(
-    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
-) -> None:
-    """r = s pₖ(1 - pₖ) for each class, then s pₖpⱼ for each pair k < j: rows of m."""
-    K = int(carray(pointer(p_at, DOUBLE), 1)[0])
-    s = carray(pointer(s_at, DOUBLE), m)
-    Z = carray(pointer(z_at, DOUBLE), (K, ld))
-    R = carray(pointer(r_at, DOUBLE), (K * (K + 1) // 2, ld))
-    top, norm = np.empty(m), np.zeros(m)
-    for i in range(m):
-        top[i] = Z[0, i]
-    for k in range(1, K):
-        z = Z[k]
-        for i in range(m):
-            top[i] = maximum(z[i], top[i])
-    for k in range(K):
-        z, r = Z[k], R[k]
-        for i in range(m):
-            r[i] = exp(z[i] - top[i])
-            norm[i] += r[i]
-    for k in range(K):
-        r = R[k]
-        for i in range(m):
-            r[i] /= norm[i]
-    at = K
-    for k in range(K):
-        r = R[k]
-        for j in range(k + 1, K):
-            other, to = R[j], R[at]
-            for i in range(m):
-                to[i] = s[i] * (r[i] * other[i])
-            at += 1
-    for k in range(K):
-        r = R[k]
-        for i in range(m):
-            r[i] = s[i] * (r[i] * (1.0 - r[i]))
-
-
 _TEMPLATES: dict[str, Callable[..., None]] = {
     "gradient": gradient_rows,
     "dual": dual_rows,
     "curvature": curvature_rows,
     "multinomial_gradient": multinomial_gradient_rows,
-    "multinomial_pairs": multinomial_pairs_rows,
 }
 _FAMILIES = {
     "margin": (

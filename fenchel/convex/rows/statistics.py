@@ -137,11 +137,9 @@ class ClassPairs(RowCurvature):
         return xp.concat(parts, axis=1)
 
     def compiled(self) -> RowFunction | None:
-        if not isinstance(self.loss, Multinomial):
-            return None
-        K = self.loss.n_classes
-        address = _compiled_rows("multinomial_pairs").address
-        return RowFunction(address, np.array([float(K)]), K * (K + 1) // 2, 0, tuple)
+        """None: loops would make the first fit a second longer, and the matrices of the definition
+        are made by all threads as it is."""
+        return None
 
 
 def dual_sums(
@@ -235,15 +233,11 @@ def _loop(template: str, loss: Loss) -> Any:
     return row_function(template, "margin" if isinstance(loss, Margin) else "distance", type(loss))
 
 
-def _compiled_rows(template: str) -> Any:
+def _multinomial_gradient(K: int) -> RowFunction:
     from fenchel.convex.rows.compiled import row_function
 
-    return row_function(template)
-
-
-def _multinomial_gradient(K: int) -> RowFunction:
     def finish(sums: Floats) -> tuple[Any, ...]:
         return float(sums[0]), sums[1:].reshape(2, K)
 
-    address = _compiled_rows("multinomial_gradient").address
-    return RowFunction(address, np.array([float(K)]), K, 1 + 2 * K, finish)
+    function = row_function("multinomial_gradient")
+    return RowFunction(function.address, np.array([float(K)]), K, 1 + 2 * K, finish)
