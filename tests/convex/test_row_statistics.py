@@ -70,42 +70,19 @@ def test_dual_sums(loss, layout):
             check_statistic(stat, block, tol=1e-11)
 
 
-@pytest.mark.parametrize("layout", ["C", "float32 F", "CSR"])
-@pytest.mark.parametrize("classes", [2, 3, 10])
-def test_dual_sums_of_classes(classes, layout):
-    loss = Multinomial(classes)
-    block, point = case(loss, layout, True)
-    imbalance = Sweep([point], ValueGradient(loss, True), True)(block)[3]
-    one_way = imbalance.copy()
-    one_way[1] = np.roll(imbalance[0], 1)  # classes that give and classes that take
-    for scale in (1.0, 0.8):
-        for off in (None, imbalance, one_way):
-            stat = Sweep([point], DualSums(loss, np.zeros(()), off, scale), True)
-            check_statistic(stat, block, tol=1e-11)
-    outside = Sweep([point], DualSums(loss, np.zeros(()), None, 1.5), True)
-    whole = kernel_of(outside, block, 0)
-    assert outside(block)[4] == in_ranges(whole, N)[4] == np.inf
-
-
-def test_dual_sums_of_far_scores_keep_the_digits_of_a_small_loss():
-    loss, n = Multinomial(3), 4096
-    X = np.random.default_rng(2).normal(size=(n, 40))
-    y = np.zeros(n, np.int64)
-    point = np.zeros((40, 3)), np.array([1e6, 1e6 - 5.0, 1e6 - 7.0])
-    stat = Sweep([point], DualSums(loss, np.zeros(()), None, 1.0), True)
-    assert kernel_of(stat, Block(0, X, y)) is not None
-    found = ArrayBlocks(Block(0, X, y)).reduce(stat)
-    exact = n * np.log1p(np.exp(-5.0) + np.exp(-7.0))
-    assert abs(found[2] - exact) < 1e-12 * exact
-
-
-@pytest.mark.parametrize("layout", ["C", "F", "strided rows", "float32", "float32 F"])
-@pytest.mark.parametrize("classes", [2, 4])
-def test_gram_of_pairs_of_classes(classes, layout):
-    block, point = case(Multinomial(classes), layout, True)
-    for centre in (None, np.linspace(-1.0, 1.0, D)):
-        stat = Gram(point, ClassPairs(Multinomial(classes)), centre)
-        check_statistic(stat, block, tol=1e-12 if "32" not in layout else 2e-5)
+def test_gram_matrices_of_pairs_of_classes_do_not_depend_on_the_threads():
+    rng = np.random.default_rng(4)
+    X, y, P = rng.normal(size=(20_000, 6)), np.zeros(20_000, np.int64), Multinomial(4)
+    point, whole = (rng.normal(size=(6, 4)), np.zeros(4)), ArrayBlocks(Block(0, X, y))
+    stat = Gram(point, ClassPairs(P), np.linspace(-1.0, 1.0, 6))
+    with threads(1):
+        alone = whole.reduce(stat)
+    q = P.curvature(y, X @ point[0])
+    rows = np.column_stack([X - np.linspace(-1.0, 1.0, 6), np.ones(len(X))])
+    np.testing.assert_allclose(alone[4], rows.T @ (rows * (q[:, :1] * q[:, 1:2])), rtol=1e-10)
+    for count in (2, 5):
+        with threads(count):
+            assert np.array_equal(whole.reduce(stat), alone)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided rows", "float32", "float32 F"])

@@ -46,26 +46,15 @@ class Joint(Loss):
         Each class keeps what it should have; its excess goes to the classes in deficit, in
         proportion to their deficits. A stochastic T keeps every q on the simplex.
         """
-        change = self.transport(imbalance)
-        if change is None:
-            return array_namespace(theta).asarray(theta, copy=True)
-        # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
-        return theta + self._simplex(y, theta) @ like(change, theta)
-
-    def transport(self, imbalance: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """T − 1 of `centre_dual`; None where nothing is to be moved."""
         predicted, observed = np.clip(imbalance, 0.0, None)
         deficit = np.clip(observed - predicted, 0.0, None)
         if not deficit.any():
-            return None
+            return array_namespace(theta).asarray(theta, copy=True)
         kept = np.ones(self.n_classes)
         np.divide(np.minimum(predicted, observed), predicted, out=kept, where=predicted > 0.0)
-        return np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
-
-    @property
-    def slack(self) -> float:
-        """How far a q of float64 may sum from one."""
-        return max(1e-12, 4.0 * self.n_classes * float(np.finfo(np.float64).eps))
+        change = np.outer(1.0 - kept, deficit / deficit.sum()) - np.diag(1.0 - kept)
+        # θ + q(T − 1): a θ far smaller than e_y keeps its digits.
+        return theta + self._simplex(y, theta) @ like(change, theta)
 
     @abstractmethod
     def from_differences(self, y: Array, apart: Array, rest: Array) -> tuple[Array, Array]:

@@ -24,8 +24,7 @@ from fenchel.data.passes.native.compiled import DOUBLE, c_function, pointer
 
 _SIGNATURE = types.void(*[types.int64] * 8)
 _LIBRARY = {name: vars(scalar)[name] for name in elementary.__all__}
-exp, log1p, maximum, xlogx = scalar.exp, scalar.log1p, scalar.maximum, scalar.xlogx
-INFINITY = math.inf
+exp, log1p, maximum = scalar.exp, scalar.log1p, scalar.maximum
 
 _UNBOUND: Any = None
 # The names of a loss's own formulas, then of one of the two families below: bound for each loss.
@@ -207,126 +206,11 @@ def multinomial_gradient_rows(
         sums[1 + K + k] += s[i]
 
 
-def multinomial_dual_rows(
-    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
-) -> None:
-    """r = s θ, K rows of m, with θ = c (p - e_y + p C); the sums of `statistics.dual_sums`: Σ s l,
-    Σ s|p - e_y|, Σ s l*(θ), Σ s|l*|, Σ s, and of each class Σ s max(θ, 0), then Σ s max(-θ, 0).
-
-    p: K, c, how far q = θ + e_y may sum from one, and C, by rows.
-    """
-    given = carray(pointer(p_at, DOUBLE), 3)
-    K, factor, slack = int(given[0]), given[1], given[2]
-    change = carray(pointer(p_at, DOUBLE), 3 + K * K)
-    y, s = carray(pointer(y_at, DOUBLE), m), carray(pointer(s_at, DOUBLE), m)
-    Z, R = carray(pointer(z_at, DOUBLE), (K, ld)), carray(pointer(r_at, DOUBLE), (K, ld))
-    sums = carray(pointer(sums_at, DOUBLE), 5 + 2 * K)
-    P = np.empty((K, m))
-    top, norm = np.empty(m), np.zeros(m)
-    for i in range(m):
-        top[i] = Z[0, i]
-    for k in range(1, K):
-        z = Z[k]
-        for i in range(m):
-            top[i] = maximum(z[i], top[i])
-    for k in range(K):
-        z, q = Z[k], P[k]
-        for i in range(m):
-            q[i] = exp(z[i] - top[i])
-            norm[i] += q[i]
-    total = steep = mass = 0.0
-    for i in range(m):
-        # The difference first: scores may be far larger than the loss.
-        v = log1p(norm[i] - 1.0) + (top[i] - Z[int(y[i]), i])
-        total += s[i] * v if s[i] > 0.0 else 0.0
-        mass += s[i]
-    for k in range(K):
-        q, r = P[k], R[k]
-        for i in range(m):
-            q[i] /= norm[i]
-            r[i] = q[i] - (1.0 if y[i] == k else 0.0)
-            steep += s[i] * abs(r[i]) if s[i] > 0.0 else 0.0
-    for j in range(K):
-        q = P[j]
-        for k in range(K):
-            r, c = R[k], change[3 + j * K + k]
-            if c != 0.0:
-                for i in range(m):
-                    r[i] += c * q[i]
-    whole, dual, least = np.zeros(m), np.zeros(m), np.zeros(m)
-    for k in range(K):
-        r = R[k]
-        up = down = 0.0
-        for i in range(m):
-            t = factor * r[i]
-            q_here = t + (1.0 if y[i] == k else 0.0)
-            whole[i] += q_here
-            dual[i] += xlogx(maximum(q_here, 0.0))
-            least[i] = least[i] if q_here >= least[i] else q_here  # NaN is no least
-            # A row of no weight counts nothing, even at infinity.
-            t = s[i] * t if s[i] > 0.0 else 0.0
-            r[i] = t
-            up += t if t > 0.0 else 0.0
-            down -= t if t < 0.0 else 0.0
-        sums[5 + k] += up
-        sums[5 + K + k] += down
-    conjugate_sum = size = 0.0
-    for i in range(m):
-        c = dual[i] if least[i] >= 0.0 and abs(whole[i] - 1.0) <= slack else INFINITY
-        conjugate_sum += s[i] * c if s[i] > 0.0 else 0.0
-        size += s[i] * abs(c) if s[i] > 0.0 else 0.0
-    sums[0] += total
-    sums[1] += steep
-    sums[2] += conjugate_sum
-    sums[3] += size
-    sums[4] += mass
-
-
-def multinomial_pairs_rows(
-    m: int, ld: int, y_at: int, z_at: int, s_at: int, p_at: int, r_at: int, sums_at: int
-) -> None:
-    """r = s pₖ(1 - pₖ) for each class, then s pₖpⱼ for each pair k < j: rows of m."""
-    K = int(carray(pointer(p_at, DOUBLE), 1)[0])
-    s = carray(pointer(s_at, DOUBLE), m)
-    Z = carray(pointer(z_at, DOUBLE), (K, ld))
-    R = carray(pointer(r_at, DOUBLE), (K * (K + 1) // 2, ld))
-    top, norm = np.empty(m), np.zeros(m)
-    for i in range(m):
-        top[i] = Z[0, i]
-    for k in range(1, K):
-        z = Z[k]
-        for i in range(m):
-            top[i] = maximum(z[i], top[i])
-    for k in range(K):
-        z, r = Z[k], R[k]
-        for i in range(m):
-            r[i] = exp(z[i] - top[i])
-            norm[i] += r[i]
-    for k in range(K):
-        r = R[k]
-        for i in range(m):
-            r[i] /= norm[i]
-    at = K
-    for k in range(K):
-        r = R[k]
-        for j in range(k + 1, K):
-            other, to = R[j], R[at]
-            for i in range(m):
-                to[i] = s[i] * (r[i] * other[i])
-            at += 1
-    for k in range(K):
-        r = R[k]
-        for i in range(m):
-            r[i] = s[i] * (r[i] * (1.0 - r[i]))
-
-
 _TEMPLATES: dict[str, Callable[..., None]] = {
     "gradient": gradient_rows,
     "dual": dual_rows,
     "curvature": curvature_rows,
     "multinomial_gradient": multinomial_gradient_rows,
-    "multinomial_dual": multinomial_dual_rows,
-    "multinomial_pairs": multinomial_pairs_rows,
 }
 _FAMILIES = {
     "margin": (

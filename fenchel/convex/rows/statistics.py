@@ -82,8 +82,6 @@ class DualSums(RowStatistic):
         return weighted(theta, s), sums
 
     def compiled(self) -> RowFunction | None:
-        if isinstance(self.loss, Multinomial) and self.middle.ndim == 0:
-            return _multinomial_dual(self.loss, self.centring_sums, self.scale)
         if not isinstance(self.loss, Scalar) or self.middle.ndim > 0:
             return None
         shift, positive, negative = 0.0, 1.0, 1.0
@@ -139,11 +137,9 @@ class ClassPairs(RowCurvature):
         return xp.concat(parts, axis=1)
 
     def compiled(self) -> RowFunction | None:
-        if not isinstance(self.loss, Multinomial):
-            return None
-        K = self.loss.n_classes
-        address = _compiled_rows("multinomial_pairs").address
-        return RowFunction(address, np.array([float(K)]), K * (K + 1) // 2, 0, tuple)
+        """None: loops would make the first fit a second longer, and the matrices of the definition
+        are made by all threads as it is."""
+        return None
 
 
 def dual_sums(
@@ -237,29 +233,11 @@ def _loop(template: str, loss: Loss) -> Any:
     return row_function(template, "margin" if isinstance(loss, Margin) else "distance", type(loss))
 
 
-def _compiled_rows(template: str) -> Any:
+def _multinomial_gradient(K: int) -> RowFunction:
     from fenchel.convex.rows.compiled import row_function
 
-    return row_function(template)
-
-
-def _multinomial_gradient(K: int) -> RowFunction:
     def finish(sums: Floats) -> tuple[Any, ...]:
         return float(sums[0]), sums[1:].reshape(2, K)
 
-    address = _compiled_rows("multinomial_gradient").address
-    return RowFunction(address, np.array([float(K)]), K, 1 + 2 * K, finish)
-
-
-def _multinomial_dual(loss: Multinomial, off: Floats | None, scale: float) -> RowFunction:
-    K = loss.n_classes
-    change = None if off is None else loss.transport(off)
-    change = np.zeros((K, K)) if change is None else change
-    parameters = np.concatenate([[float(K), scale, loss.slack], change.ravel()])
-
-    def finish(sums: Floats) -> tuple[Any, ...]:
-        *own, mass = (float(part) for part in sums[:5])
-        return *own, sums[5 : 5 + K], sums[5 + K :], 0.0, EPS * EPS * mass
-
-    address = _compiled_rows("multinomial_dual").address
-    return RowFunction(address, parameters, K, 5 + 2 * K, finish)
+    function = row_function("multinomial_gradient")
+    return RowFunction(function.address, np.array([float(K)]), K, 1 + 2 * K, finish)
