@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from fenchel.data import parallel
 from fenchel.data.parallel import parallel_map, thread_count, threads
 
 
@@ -69,3 +70,16 @@ def test_calls_from_several_threads_do_not_wait_for_each_other():
     for caller in callers:
         caller.join(timeout=20.0)
     assert all(found[k] == list(range(40)) for k in range(4))
+
+
+def test_rows_in_parts_have_the_bits_of_one_thread(monkeypatch):
+    monkeypatch.setattr(parallel, "ROWS_OF_PART", 100)
+    z = np.random.default_rng(0).normal(size=(1234, 5))
+    results = []
+    for count in (1, 3):
+        with parallel.threads(count):
+            results.append(parallel.by_rows(lambda part: np.exp(part).sum(axis=1), z))
+    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(results[0], np.exp(z).sum(axis=1), rtol=1e-15)
+    assert parallel.by_rows(lambda part: part[:, 0] > 0.0, z).dtype == bool
+    assert parallel.by_rows(np.exp, z[:0]).shape == (0, 5)
