@@ -6,11 +6,23 @@ import builtins
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
 # scikit-learn's check of array API input runs only where scipy was told so before its import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# A process of several has its share of the cores (the first, which hands out the tests, hands its
+# environment on too, and so sets nothing): threads of BLAS beyond that spin, waiting for others,
+# and of small matrices cost ten times the time of one.
+os.environ.update(
+    {
+        f"{library}_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // int(processes)))
+        for processes in [os.environ.get("PYTEST_XDIST_WORKER_COUNT")]
+        for library in ("OMP", "OPENBLAS")
+        if processes is not None and f"{library}_NUM_THREADS" not in os.environ
+    }
+)
 
 import numpy as np
 import pytest
@@ -40,8 +52,10 @@ def seeds(text: str) -> list[int]:
     return chosen
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by the optional package that their name says they need.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks tests by the optional package that their name says they need, and puts the files that
+    take longest first, so that no process has one left when the others are done.
 
     Processes share the tests by name, so a name must not hold an address in memory, which differs
     between processes.
@@ -51,6 +65,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: give ids=... without an address in memory")
         if "torch" in item.name:
             item.add_marker(pytest.mark.torch)
+    yield
+    tests = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,7 +38,18 @@ def test_every_public_estimator_is_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", HEAVY, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [
+        # The loops of the squared hinge are those of the hinge.
+        pytest.param(
+            case,
+            id=case.name,
+            marks=pytest.mark.exhaustive if "squared_hinge" in case.name else (),
+        )
+        for case in HEAVY
+    ],
+)
 def test_a_first_fit_compiles_little(case) -> None:
     """Counted, not timed: seconds depend on what else runs, and the number of functions does not.
 

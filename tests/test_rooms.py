@@ -28,6 +28,7 @@ OUTSIDE_ROOMS = {"__init__.py", "testing.py", "__main__.py"}
 # The three files outside the rooms may import anything but numba.
 HOMES = {
     "torch": {"data/arrays.py", "data/blocks.py"},
+    "triton": {"geometry/radial/device_loop.py"},
     "dask": {"data/cluster/dask_blocks.py", "data/cluster/dask_memory.py"},
     "distributed": {"data/cluster/dask_memory.py"},
     "polars": {"data/files/scan.py", "data/display/result_table.py", "app/"},

@@ -1,8 +1,15 @@
-"""scikit-learn's own checks, all of them, with no expected failure."""
+"""scikit-learn's own checks, all of them, with no expected failure.
+
+Every estimator faces all of them in its default settings. In its further settings it faces those
+that judge an answer: names, tags, parameters and messages belong to the class, and `-m exhaustive`
+runs them too.
+"""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,11 +45,88 @@ ESTIMATORS = [
     *kernel.ESTIMATORS,
     *svm.ESTIMATORS,
 ]
+DEFAULTS = [repr(e) for e in ESTIMATORS if repr(e) == f"{type(e).__name__}()"]
+# 500 fits each. The shorter paths beside them run the same lines and face every check.
+LONG_PATHS = {
+    "LassoCV()": "LassoCV(alphas=4, cv=3)",
+    "ElasticNetCV()": "ElasticNetCV(alphas=3, cv=3, l1_ratio=[0.5, 1.0])",
+}
+CORE = {*DEFAULTS, *LONG_PATHS.values()}
+OF_ANSWERS = {  # what a setting may change
+    "check_classifiers_train",
+    "check_regressors_train",
+    "check_clustering",
+    "check_transformer_general",
+    "check_outliers_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_methods_subset_invariance",
+    "check_methods_sample_order_invariance",
+    "check_fit_idempotent",
+    "check_estimators_dtypes",
+    "check_estimators_pickle",
+    "check_estimator_sparse_array",
+    "check_readonly_memmap_input",
+    "check_fit2d_1sample",
+    "check_fit2d_1feature",
+}
+OF_LONG_PATHS = {  # the checks that fit them, of which these are tried at every run
+    "check_estimators_overwrite_params",
+    "check_fit2d_1feature",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_regressors_int",
+    "check_sample_weight_equivalence_on_dense_data",
+}
+WITHOUT_A_FIT = {  # or with one that fails early
+    "check_all_zero_sample_weights_error",
+    "check_complex_data",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_estimators_empty_data_messages",
+    "check_estimators_partial_fit_n_features",
+    "check_estimators_unfitted",
+    "check_fit1d",
+    "check_fit2d_1sample",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_requires_y_none",
+    "check_set_params",
+    "check_supervised_y_no_nan",
+    "check_valid_tag_types",
+}
 KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
     "check_param_validation",
     "check_dataframe_column_names_consistency",
     "check_estimators_data_not_an_array",
 ]
+
+
+def in_short(estimator: BaseEstimator, check: str | None = None) -> bool:
+    """Whether every run of the tests tries this."""
+    setting = repr(estimator)
+    if setting in LONG_PATHS:
+        return check in OF_LONG_PATHS | WITHOUT_A_FIT | {None}
+    promise = isinstance(estimator, fenchel.NeymanPearsonClassifier)  # it has no default
+    return setting in CORE or promise or check in OF_ANSWERS
+
+
+def marks(*case: Any) -> Any:
+    return () if in_short(*case) else pytest.mark.exhaustive
+
+
+def common_checks() -> Iterator[Any]:
+    _, cases = parametrize_with_checks(ESTIMATORS).mark.args
+    for estimator, check in cases:
+        yield pytest.param(estimator, check, marks=marks(estimator, check.func.__name__))
+
+
+def settings() -> list[Any]:
+    return [pytest.param(e, id=str(e), marks=marks(e)) for e in ESTIMATORS]
 
 
 def test_every_estimator_is_checked_in_its_default_settings_too() -> None:
@@ -57,18 +141,28 @@ def test_every_estimator_is_checked_in_its_default_settings_too() -> None:
     assert public == {type(e).__name__ for e in ESTIMATORS}
     plain = {type(e).__name__ for e in ESTIMATORS if repr(e) == f"{type(e).__name__}()"}
     assert plain == public - promise
+    assert {*LONG_PATHS, *LONG_PATHS.values()} <= {repr(e) for e in ESTIMATORS}
+
+
+def test_the_checks_that_are_left_to_the_exhaustive_run_are_those_of_scikit_learn() -> None:
+    known = {name for name in dir(estimator_checks) if name.startswith("check_")}
+    assert known >= OF_ANSWERS | OF_LONG_PATHS | WITHOUT_A_FIT
 
 
 @pytest.mark.filterwarnings("ignore::fenchel.NotCertified")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(common_checks()),
+    ids=parametrize_with_checks([]).mark.kwargs["ids"],
+)
 def test_common_checks(estimator, check) -> None:
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", KEPT_BY_SKLEARN)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("estimator", settings())
 def test_checks_that_sklearn_keeps(estimator, name) -> None:
     check = getattr(estimator_checks, name)
     if name == "check_estimators_data_not_an_array":
@@ -84,7 +178,7 @@ def test_checks_that_sklearn_keeps(estimator, name) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::fenchel.NotCertified")  # tol=0 asks for the impossible
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("estimator", settings())
 def test_works_in_pipelines_searches_and_clones(estimator) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))

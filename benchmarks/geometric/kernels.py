@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-import fenchel
 from benchmarks.data import Table
 from benchmarks.gap import Verdict
 from benchmarks.machine import Work
@@ -38,16 +36,6 @@ SIZES = {
     "full": Sizes((20_000, 50), (60_000, 28), 8_000, (200_000, 2_000), (1_000, 200)),
     "small": Sizes((800, 8), (1_500, 8), 400, (2_000, 60), (20, 30)),
 }
-NO_LOGISTIC = (
-    ""
-    if "KernelLogisticRegression" in fenchel.__all__
-    else "fenchel has no KernelLogisticRegression yet"
-)
-NO_LANDMARKS = (
-    ""
-    if "landmarks" in inspect.signature(fenchel.KernelRidge).parameters
-    else "fenchel's KernelRidge has no landmarks yet"
-)
 
 
 def two_groups(n: int, d: int) -> Table:
@@ -263,7 +251,6 @@ def landmarks(n: int, m: int, alpha: float = 0.1) -> Workload:
         lambda table: Work(2.0 * n * m * (m + 20), 8.0 * n * 20, "kernel values and their Gram"),
         (ours(np.float64), ours(np.float32), pipeline(np.float64), pipeline(np.float32)),
         note="1 - R² on fresh rows: the share that is left.",
-        missing=NO_LANDMARKS,
     )
 
 
@@ -311,7 +298,6 @@ def kernel_logistic(n: int, C: float = 1.0) -> Workload:
         one_problem=False,
         note="The peer is one ridge fit of ours on the same rows: a logistic one is to take no "
         "more than three times as long, a ratio of 0.33.",
-        missing=NO_LOGISTIC,
     )
 
 

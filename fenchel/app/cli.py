@@ -111,7 +111,7 @@ def _guarded(args: list[str], debug: bool) -> int:
 
 
 def _tell_warnings() -> None:
-    """Warnings of the library are told once each, in a line; its tools' are not for users."""
+    """Warnings of the library are printed once each; those of other packages are not shown."""
     from fenchel.app.command_line.terminal import warn
 
     told: set[str] = set()

@@ -31,7 +31,7 @@ def check_output(out: str, inputs: Iterable[str | None] = (), *, model: bool = F
             raise BadUsage(f"cannot look at {out}: {error.strerror}; name another") from None
         if start and not (start.startswith(_MODEL[0]) and _MODEL[1] in start):
             raise BadUsage(
-                f"{out} is there already and is no model file: name another with -o, or remove it"
+                f"{out} exists and is not a model file: name another with -o, or remove it"
             )
 
 

@@ -41,6 +41,11 @@ class Training:
     folder: Folder  # draws folds of the rows of X
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found and changed on the way from the file to X and y."""
+        return (*self.source.notes, *self.task.notes, *self.left_out, *self.altered)
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """The columns that the encoder drops, and why."""
         plans = [plan for plan in self.encoder.plans if plan.kind == "dropped"]
@@ -195,7 +200,7 @@ def _by_code(weights: dict[str, Any], task: Task) -> dict[int, Any]:
     for name in weights:
         if name not in task.classes:
             listed = ", ".join(f"'{label}'" for label in task.classes[:5])
-            raise BadUsage(f"class_weight names '{name}', which is no class: there are {listed}")
+            raise BadUsage(f"class_weight names '{name}', which is not a class: there are {listed}")
     return {task.classes.index(name): weight for name, weight in weights.items()}
 
 

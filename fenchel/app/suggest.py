@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """'did you mean …?' if a known name is near, whatever its case; else "otherwise" and all."""
+    """'did you mean …?' if a known name is near, ignoring case; else "otherwise" and all names."""
     folded = {other.casefold(): other for other in known}
     found = get_close_matches(name.casefold(), folded, 1)
     if found:

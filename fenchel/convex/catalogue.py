@@ -1,4 +1,4 @@
-"""The losses and penalties of this room by name, read off the modules that define them.
+"""The losses and penalties by name, read off the modules that define them.
 
 A new class in one of these modules is found here: estimators know its spelled name, and model
 files its fields.

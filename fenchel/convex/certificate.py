@@ -1,4 +1,9 @@
-"""What a fit can prove: a value reached and a bound that no other point can beat."""
+"""The certificate of a fit: the value reached and a proved lower bound of the optimum.
+
+    value ≥ optimum ≥ bound;   gap = value - bound
+
+Reference: Boyd and Vandenberghe, Convex Optimization (2004), section 5.5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The warning of a fit that stopped too early; apart, since scikit-learn's takes long to import."""
+"""Warnings of a fit whose certificate did not close; in a module of their own because the class
+that they extend, scikit-learn's ConvergenceWarning, takes long to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the one loop and its stopping rule ask of anything they minimise."""
+"""The interface of an objective to `minimise` and its stopping rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Objective(ABC, Generic[P]):
 
     @abstractmethod
     def origin(self) -> P:
-        """Where a solver begins that knows nothing better."""
+        """The default starting point."""
 
     def project(self, point: P) -> P:
         """The nearest point of the domain; the very same object where the point lies inside."""

@@ -1,4 +1,7 @@
-"""A penalty: a convex function Ω of the coefficients, together with its conjugate and its prox."""
+"""Penalties: a convex function Ω of the coefficients, its conjugate and its proximal operator.
+
+Reference: Parikh and Boyd, Proximal algorithms, Found. Trends Optim. 1 (2014).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The one objective of every convex fit, its dual, and the proof of how far a point is from it."""
+"""Regularised empirical risk, its dual, and the duality gap of a point.
+
+    P(w, b) = Σ sᵢ l(yᵢ, (Φw)ᵢ + b)/S + Ω(w)  ≥  D(θ) = -Σ sᵢ l*(yᵢ, θᵢ)/S - Ω*(-Φ*(sθ)/S)
+
+for any θ with Σ sᵢθᵢ = 0 where b is free.
+
+Reference: Boyd and Vandenberghe, Convex Optimization (2004), chapter 5.
+"""
 
 from __future__ import annotations
 

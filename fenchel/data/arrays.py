@@ -1,4 +1,4 @@
-"""The formulas that overflow when written naively, once, for numpy and torch alike."""
+"""Arrays of numpy, torch and scipy.sparse: conversions, and functions that do not overflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data seam: a table as row blocks, and the one verb that sums over them.
+"""A table as row blocks, and `reduce`, which sums a statistic over them.
 
 `Blocks.reduce(statistic)` is the only pass over the data there is. Partial results meet in a
 binary tree whose shape depends on the number of blocks alone, so the answer has the same bits
@@ -181,7 +181,7 @@ class Blocks(ABC):
         return tree_sum(against(part) for part in (self if other is None else other))
 
     def column(self, j: int) -> str:
-        """The j-th column as error messages call it."""
+        """The name of the j-th column in error messages."""
         return column_label(self.names, j)
 
     def gather(self) -> Block:

@@ -24,7 +24,14 @@ from fenchel.data.parallel import (
     thread_count,
 )
 from fenchel.data.reduction import Statistic, Totals, tree_sum
-from fenchel.data.statistic import CompiledLoop, Composed, Several, kernel_of, on_block
+from fenchel.data.statistic import (
+    CompiledLoop,
+    Composed,
+    LoopsTogether,
+    Several,
+    kernel_of,
+    on_block,
+)
 from fenchel.data.statistic import Statistic as Compilable
 
 
@@ -143,7 +150,15 @@ class ArrayBlocks(IndexedBlocks):
         kernels = [self._kernel(one) for one in stat.stats]
         plain = tuple(one for one, k in zip(stat.stats, kernels, strict=True) if k is None)
         shared = iter(super().reduce(Several(plain)) if plain else ())
-        return Totals(*(next(shared) if k is None else in_ranges(k, self.n_rows) for k in kernels))
+        by_part: dict[int, list[CompiledLoop[Any]]] = {}
+        for kernel in kernels:
+            if kernel is not None:
+                by_part.setdefault(kernel.part, []).append(kernel)
+        found: dict[int, Any] = {}
+        for loops in by_part.values():
+            sums = in_ranges(LoopsTogether(loops), self.n_rows)
+            found.update(zip(map(id, loops), sums, strict=True))
+        return Totals(*(next(shared) if k is None else found[id(k)] for k in kernels))
 
     def gather(self) -> Block:
         return self.whole

@@ -1,4 +1,4 @@
-"""From whatever holds a table to validated blocks: the one door for rows, and the one check."""
+"""Validation: arrays, frames, sparse matrices, tensors and dask collections as blocks of rows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def with_target(blocks: Blocks, y: Any, weight: Any) -> Blocks:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a dask collection, told without importing dask."""
+    """Whether X is a dask collection, without importing dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 

@@ -189,21 +189,26 @@ def parallel_map(
     return results
 
 
-def by_rows(function: Callable[[Any], Any], values: Any) -> Any:
+def row_slices(n: int, rows: int = 2**17) -> list[slice]:
+    """Runs of rows of a vector, by default a megabyte of float64 each: worth a thread's while."""
+    return [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
+
+
+def by_rows(function: Callable[[Any], Any], values: Any, rows: int = ROWS_OF_PART) -> Any:
     """function(values), of arrays whose rows do not depend on each other: those of numpy that are
     long in parts of fixed length, by all threads, so that no bit depends on how many there are."""
     n = len(values)
-    if not isinstance(values, np.ndarray) or n <= ROWS_OF_PART:
+    if not isinstance(values, np.ndarray) or n <= rows:
         return function(values)
-    parts = [slice(lo, min(lo + ROWS_OF_PART, n)) for lo in range(0, n, ROWS_OF_PART)]
-    first = function(values[parts[0]])
+    first_part, *others = row_slices(n, rows)
+    first = function(values[first_part])
     out = np.empty((n, *first.shape[1:]), first.dtype)
-    out[parts[0]] = first
+    out[first_part] = first
 
     def work(part: slice) -> None:
         out[part] = function(values[part])
 
-    parallel_map(work, parts[1:])
+    parallel_map(work, others)
     return out
 
 

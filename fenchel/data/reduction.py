@@ -1,4 +1,4 @@
-"""Partial results, and the tree they meet in."""
+"""Partial sums, and the fixed binary tree in which they are added."""
 
 from __future__ import annotations
 

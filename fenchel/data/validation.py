@@ -1,4 +1,4 @@
-"""What can be wrong with rows, in one sentence that names the row and the column."""
+"""Checks of rows, targets and weights; messages name the row and the column."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def squared_distance(x: Rows, c: Rows, lanes: Floats) -> float:
     return total
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def distances_to(x: Rows, columns: Floats, lo: int, out: Floats) -> None:
     """out[j] = Σₗ (xₗ - columns[l, lo + j])², for at most LANES coordinates: then the lanes are
     one coordinate each, and their sum is taken in order."""
@@ -105,7 +105,7 @@ def insert(value: float, number: int, values: Floats, numbers: Integers) -> None
     values[p], numbers[p] = value, number
 
 
-@njit(**_settings)
+@njit(**INLINED)
 def compare(
     x: Rows, P: Rows, lo: int, hi: int, lanes: Floats, values: Floats, numbers: Integers
 ) -> None:

@@ -1,4 +1,4 @@
-"""What every estimator shares: rows in through the one door, scores out of it, classes encoded."""
+"""What every estimator shares: validated rows, linear scores, encoded classes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from fenchel.convex.certificate import Certificate
-from fenchel.data.arrays import is_sparse, like, to_numpy
+from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design.block_products import forward
+from fenchel.data.design.block_products import scores
 from fenchel.data.intake import as_blocks, check_weight, is_dask, with_target
+from fenchel.data.parallel import by_rows, parallel_map, row_slices
 from fenchel.geometry.kernel.kernel_function import KernelFunction
 from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 
@@ -96,13 +97,13 @@ def linear_scores(estimator: Any, X: Any) -> Any:
     b = b.ravel()[0] if single and b.ndim else b
 
     def score(block: Block) -> Any:
-        return forward(block.X, w) + like(b, block.X)
+        return scores(block.X, w, b)
 
     if is_torch_array(X):
         return score(blocks.gather())
     parts = [as_numpy(score(block)) for block in blocks]
-    scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return on_device_of(scores, X) if dispatches(X) else scores
+    whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return on_device_of(whole, X) if dispatches(X) else whole
 
 
 def sparse_rows(coef: Any) -> Any:
@@ -128,14 +129,22 @@ def classes_of(y: Any, weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArr
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iub" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
+        parts = row_slices(len(labels))
+        ends = parallel_map(lambda part: (labels[part].min(), labels[part].max()), parts)
+        low, high = int(min(end for end, _ in ends)), int(max(end for _, end in ends))
         if high - low <= SPAN:
-            shifted = labels.astype(np.int64) - low
-            counts = np.bincount(shifted, weight, minlength=high - low + 1)
+
+            def count(part: slice) -> NDArray[Any]:
+                shifted = labels[part].astype(np.int64) - low
+                own = None if weight is None else weight[part]
+                return np.bincount(shifted, own, minlength=high - low + 1)
+
+            counts = sum(parallel_map(count, parts))
             present = np.flatnonzero(counts > 0)
             table = np.full(high - low + 1, -1, dtype=np.int64)
             table[present] = np.arange(len(present))
-            return (present + low).astype(labels.dtype), table[shifted]
+            codes = by_rows(lambda y: table[y.astype(np.int64) - low], labels, 2**17)
+            return (present + low).astype(labels.dtype), codes
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         kind = "NaN" if np.isnan(labels[row]) else "infinity"

@@ -90,7 +90,7 @@ def fit_classifier(
 ) -> None:
     """One plane for two classes; for more one joint fit, or each class against the rest.
 
-    factor: the estimator's objective over the house's; scaling: the constant column, the last,
+    factor: the estimator's objective over ours; scaling: the constant column, the last,
     that stands for the intercept, if any; dtype: of the coefficients, that of the rows unless
     given.
     """

@@ -18,6 +18,7 @@ from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.intake import as_blocks, as_dtype_of, check_weight
+from fenchel.data.parallel import by_rows
 from fenchel.models.array_namespace import as_known, dispatches, on_device_of
 from fenchel.models.estimator import (
     SPAN,
@@ -113,7 +114,8 @@ def encode_labels(
     check_two(estimator, classes)
     codes = np.maximum(codes, 0) if weight is not None else codes
     whole = blocks.gather()
-    target = codes if len(classes) > 2 else 2.0 * codes - 1.0
+    signs = np.array([-1.0, 1.0])
+    target = codes if len(classes) > 2 else by_rows(signs.take, codes, 2**17)
     s = None if weight is None else as_dtype_of(weight, whole.X)
     rows = blocks.with_target(as_dtype_of(target, whole.X), s)
     return classes, class_weighted(rows, classes, class_weight)

@@ -1,4 +1,4 @@
-"""Columns that depend on others: said by name, and the coefficients of least norm."""
+"""Linearly dependent columns: a warning that names them, and the coefficients of least norm."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from fenchel.convex.certificate import warn_outside
 from fenchel.convex.convergence import DependentColumns
 from fenchel.convex.problem import Problem
-from fenchel.data.arrays import like, to_float64
+from fenchel.data.arrays import to_float64
 from fenchel.data.blocks import Block, Blocks
-from fenchel.data.design.block_products import forward
+from fenchel.data.design.block_products import scores
 from fenchel.data.design.matrix import Point
 from fenchel.solve.least_squares.result import LeastSquares
 from fenchel.solve.least_squares.solve import least_squares
@@ -96,6 +96,6 @@ def refit_scores(blocks: Blocks, point: Point, intercept: bool) -> LeastSquares:
 
     def scored(block: Block) -> Block:
         X = to_float64(block.X)
-        return Block(block.start, X, forward(X, w) + like(b, X), block.weight)
+        return Block(block.start, X, scores(X, w, b), block.weight)
 
     return least_squares(blocks.map(scored), intercept)

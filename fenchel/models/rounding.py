@@ -1,4 +1,4 @@
-"""Coefficients in the precision of the rows, and what that leaves of their certificate."""
+"""Rounding of coefficients to the precision of the rows, and the certificate after it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def round_solution(
     tol: float,
     scaling: float | None = None,
 ) -> Solution[Point]:
-    """The solution rounded to the precision of the input, and the certificate of what is left;
+    """The solution rounded to the precision of the input, and the certificate of the rounded point;
     scaling: the constant column, the last, that stands for the intercept, if any."""
     point, proof, closed = round_point(
         problem, solution.point, solution.certificate, solution.converged, dtype, tol, scaling

@@ -1,4 +1,4 @@
-"""From y to the targets of a regression, and what every linear regressor does once it is fitted."""
+"""Targets of a regression, and the base classes of linear regressors."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenchel.data.arrays import to_numpy
-from fenchel.data.parallel import parallel_map
+from fenchel.data.parallel import parallel_map, row_slices
 from fenchel.data.validation import check_weight
 
 
@@ -100,7 +100,7 @@ def _scores(score: Any, n: int) -> NDArray[np.float64]:
     # One sum finds a NaN, and opposite infinities; the rest of the work is for those tables alone.
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = np.isnan(
-            sum(parallel_map(lambda part: values[part].sum(), _parts(len(values))))
+            sum(parallel_map(lambda part: values[part].sum(), row_slices(len(values))))
         )
     if suspicious and (bad := np.isnan(values)).any():
         raise ValueError(
@@ -108,11 +108,6 @@ def _scores(score: Any, n: int) -> NDArray[np.float64]:
             "drop it or score it"
         )
     return values
-
-
-def _parts(n: int) -> list[slice]:
-    """Runs of rows, each worth a thread's while: a megabyte or more."""
-    return [slice(first, first + 2**17) for first in range(0, max(n, 1), 2**17)]
 
 
 def _one_column(score: Any) -> NDArray[Any]:
@@ -128,7 +123,7 @@ def _one_column(score: Any) -> NDArray[Any]:
 
 
 def _positive(labels: NDArray[Any], pos_label: Any, one_class: bool) -> NDArray[np.bool_]:
-    parts = _parts(len(labels))
+    parts = row_slices(len(labels))
     if labels.dtype.kind in "fO" and (bad := missing_of(labels)).any():
         row = int(bad.argmax())
         what = "NaN" if isinstance(labels[row], float) else repr(labels[row])

@@ -80,106 +80,95 @@ The box that turns. Charts of three dimensions have the Vega signals `turn` and 
 each with a slider, and sin_turn, cos_turn, sin_tilt and cos_tilt that follow them.
 """
 
-from fenchel.show.binary.confusion_matrix import confusion
-from fenchel.show.binary.det_plane import det
-from fenchel.show.binary.precision_gain_lift import gains, lift, precision_recall
-from fenchel.show.binary.reliability import calibration, net_benefit
-from fenchel.show.binary.roc_plane import roc
-from fenchel.show.binary.threshold_data import OperatingPoints, operating_points, threshold_slider
-from fenchel.show.columns.class_bins import class_histograms
-from fenchel.show.columns.heatmap import correlation_heatmap
-from fenchel.show.columns.histograms import column_histograms, score_histogram
-from fenchel.show.columns.stability import drift
-from fenchel.show.fit.boundary import boundary_lines, decision_boundary
-from fenchel.show.fit.coefficient_bars import coefficients
-from fenchel.show.fit.convergence_plot import convergence, objective
-from fenchel.show.fit.descent import eigen_errors, level_lines
-from fenchel.show.fit.ellipses import class_ellipses
-from fenchel.show.fit.folds import comparison, fold_scores
-from fenchel.show.fit.importance_bars import importance
-from fenchel.show.fit.losses import surrogates
-from fenchel.show.fit.regularisation import regularisation_path
-from fenchel.show.fit.residual_plots import leverage, predicted_observed, quantile_plot, residuals
-from fenchel.show.fit.smoothing import leave_one_out_curve, local_average
-from fenchel.show.fit.validation_curves import learning_curve, validation_curve
-from fenchel.show.kernels.bandwidth_curves import bandwidth_curves
-from fenchel.show.kernels.gram_matrix import gram_matrix
-from fenchel.show.kernels.svm_street import svm_street
-from fenchel.show.maps.biplot import biplot
-from fenchel.show.maps.correlation_circle import correlation_circle
-from fenchel.show.maps.embedding import embedding
-from fenchel.show.maps.embedding_3d import embedding_3d
-from fenchel.show.maps.map_quality import map_quality
-from fenchel.show.maps.neighbour_graph import neighbour_graph
-from fenchel.show.maps.scree import scree
-from fenchel.show.structure.choice_of_k_plot import choice_of_k
-from fenchel.show.structure.cluster_class_bars import cluster_classes
-from fenchel.show.structure.clusters import elbow, restarts, silhouettes
-from fenchel.show.structure.dendrogram_plot import dendrogram
-from fenchel.show.structure.density_cell_plot import density_cells
-from fenchel.show.structure.lloyd_plot import lloyd_iterations
-from fenchel.show.structure.mixture_plot import mixture_ellipses
-from fenchel.show.theme import enable_theme, theme
-from fenchel.show.thinning import thin
+from fenchel.data.display.public_page import public_page
 
-__all__ = [
-    "OperatingPoints",
-    "bandwidth_curves",
-    "biplot",
-    "boundary_lines",
-    "calibration",
-    "choice_of_k",
-    "class_ellipses",
-    "class_histograms",
-    "cluster_classes",
-    "coefficients",
-    "column_histograms",
-    "comparison",
-    "confusion",
-    "convergence",
-    "correlation_circle",
-    "correlation_heatmap",
-    "decision_boundary",
-    "dendrogram",
-    "density_cells",
-    "det",
-    "drift",
-    "eigen_errors",
-    "elbow",
-    "embedding",
-    "embedding_3d",
-    "enable_theme",
-    "fold_scores",
-    "gains",
-    "gram_matrix",
-    "importance",
-    "learning_curve",
-    "leave_one_out_curve",
-    "level_lines",
-    "leverage",
-    "lift",
-    "lloyd_iterations",
-    "map_quality",
-    "mixture_ellipses",
-    "local_average",
-    "neighbour_graph",
-    "net_benefit",
-    "objective",
-    "operating_points",
-    "precision_recall",
-    "predicted_observed",
-    "quantile_plot",
-    "regularisation_path",
-    "residuals",
-    "restarts",
-    "roc",
-    "score_histogram",
-    "scree",
-    "silhouettes",
-    "surrogates",
-    "svm_street",
-    "theme",
-    "thin",
-    "threshold_slider",
-    "validation_curve",
-]
+__all__, __getattr__, __dir__ = public_page(
+    __name__,
+    {
+        "binary.confusion_matrix": ("confusion",),
+        "binary.det_plane": ("det",),
+        "binary.precision_gain_lift": (
+            "gains",
+            "lift",
+            "precision_recall",
+        ),
+        "binary.reliability": (
+            "calibration",
+            "net_benefit",
+        ),
+        "binary.roc_plane": ("roc",),
+        "binary.threshold_data": (
+            "OperatingPoints",
+            "operating_points",
+            "threshold_slider",
+        ),
+        "columns.class_bins": ("class_histograms",),
+        "columns.heatmap": ("correlation_heatmap",),
+        "columns.histograms": (
+            "column_histograms",
+            "score_histogram",
+        ),
+        "columns.stability": ("drift",),
+        "fit.boundary": (
+            "boundary_lines",
+            "decision_boundary",
+        ),
+        "fit.coefficient_bars": ("coefficients",),
+        "fit.convergence_plot": (
+            "convergence",
+            "objective",
+        ),
+        "fit.descent": (
+            "eigen_errors",
+            "level_lines",
+        ),
+        "fit.ellipses": ("class_ellipses",),
+        "fit.folds": (
+            "comparison",
+            "fold_scores",
+        ),
+        "fit.importance_bars": ("importance",),
+        "fit.losses": ("surrogates",),
+        "fit.regularisation": ("regularisation_path",),
+        "fit.residual_plots": (
+            "leverage",
+            "predicted_observed",
+            "quantile_plot",
+            "residuals",
+        ),
+        "fit.smoothing": (
+            "leave_one_out_curve",
+            "local_average",
+        ),
+        "fit.validation_curves": (
+            "learning_curve",
+            "validation_curve",
+        ),
+        "kernels.bandwidth_curves": ("bandwidth_curves",),
+        "kernels.gram_matrix": ("gram_matrix",),
+        "kernels.svm_street": ("svm_street",),
+        "maps.biplot": ("biplot",),
+        "maps.correlation_circle": ("correlation_circle",),
+        "maps.embedding": ("embedding",),
+        "maps.embedding_3d": ("embedding_3d",),
+        "maps.map_quality": ("map_quality",),
+        "maps.neighbour_graph": ("neighbour_graph",),
+        "maps.scree": ("scree",),
+        "structure.choice_of_k_plot": ("choice_of_k",),
+        "structure.cluster_class_bars": ("cluster_classes",),
+        "structure.clusters": (
+            "elbow",
+            "restarts",
+            "silhouettes",
+        ),
+        "structure.dendrogram_plot": ("dendrogram",),
+        "structure.density_cell_plot": ("density_cells",),
+        "structure.lloyd_plot": ("lloyd_iterations",),
+        "structure.mixture_plot": ("mixture_ellipses",),
+        "theme": (
+            "enable_theme",
+            "theme",
+        ),
+        "thinning": ("thin",),
+    },
+)

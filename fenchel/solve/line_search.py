@@ -1,4 +1,9 @@
-"""Moving along a line: (w, b) as one vector, its gradient, and the step that descends enough."""
+"""Backtracking line search with Armijo's condition; (w, b) as one vector, and its gradient.
+
+The first t of 1, ½, ¼ … with P(v - tp) ≤ P(v) - 10⁻⁴ t ⟨∇P, p⟩.
+
+Reference: Nocedal and Wright, Numerical Optimization (2006), section 3.1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The only loop: a solver proposes, the certificate disposes."""
+"""The only loop: steps of a solver until the certificate closes.
+
+A solver's own estimate of the gap says when a certificate is worth its pass over the rows.
+"""
 
 from __future__ import annotations
 
@@ -234,7 +237,7 @@ class StoppingRule:
                 return own
         if state.dual is None:
             estimate = problem.estimate(state.point, seen, state.decrement)
-        else:  # the solver's own dual point, whose gap the solver knows best
+        else:  # a solver that keeps a dual point of its own also estimates its gap
             estimate = Certificate(seen.value, seen.value - state.decrement, "estimate")
         if not self.proof or estimate.error > min(self.tol, 0.5 * self.failed):
             return estimate

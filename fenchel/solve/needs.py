@@ -1,4 +1,4 @@
-"""What solvers need of an objective: each need a type, with its test and its words.
+"""Requirements of solvers on an objective: each a type, with its test and its wording.
 
 A solver lists them, `needs = (RowLosses, ExplicitRows, StraightPieces)`; `Solver.refuses` reads
 them for its sentence, and `select` for its choice.

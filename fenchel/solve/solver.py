@@ -1,4 +1,4 @@
-"""A solver is an immutable set of choices: how to start, and how to take one step."""
+"""The interface of a solver: an immutable set of options, a start, and one step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class State:
 
 
 class Solver(ABC):
-    """Proposes points; the certificate disposes of them.
+    """An algorithm that makes points; the certificate says when one is good enough.
 
     needs: what an objective must have, the widest need first; proves: whether `prove` is asked at
     every step, since it costs no pass over the rows; moves: whether columns far from zero may be

@@ -362,6 +362,18 @@ def test_a_broken_loss_is_caught(fault, law):
         check_loss(_Broken(fault))
 
 
+class _Narrowed(Huber):
+    """Huber's loss, whose continuation narrows the threshold in place of widening it."""
+
+    def with_threshold(self, eps):
+        return Huber(0.5 * eps)
+
+
+def test_a_continuation_sets_the_threshold():
+    with pytest.raises(AssertionError, match="with_threshold sets the threshold"):
+        check_loss(_Narrowed())
+
+
 def test_a_kink_is_not_smooth():
     with pytest.raises(AssertionError, match="smoothness bounds the change of gradient"):
         check_loss(_TooSmooth())

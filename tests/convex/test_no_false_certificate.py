@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from convex.audit.exact import Exact, hinge, huber, log_loss, square
+from convex.audit.exact import Exact, hinge, huber, log_loss, pinball, square
 from scipy.sparse import csr_array
 from sklearn import linear_model as lm
 from sklearn import svm
@@ -142,6 +142,36 @@ def test_huber_far_from_zero(alpha):
     loss = huber(1.35, float(model.scale_))
     problem = Exact.of(OFFSET, y, None, loss, l2=2 * Fraction(alpha), kind="huber")
     assert_true(model.certificate_, problem, point(model), closed=model.converged_)
+
+
+@pytest.mark.parametrize("C", [1e8, 1e12, 1e16])
+def test_a_hinge_that_hardly_a_penalty_holds(C):
+    """No θ of floats has Φ*(sθ) = -λw to the digits that |·|²/(2λ) asks for: the bound is moved
+    there, as it is without a penalty."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3)) * [1.0, 1e-4, 1e5]
+    y = np.where(X[:, 0] + rng.standard_normal(30) > 0.0, 1, 0)
+    model = fitted(fenchel.LinearSVC(loss="hinge", C=C), X, y)
+    problem = Exact.of(X, signs(y), None, hinge, C, l2=1.0, kind="hinge")
+    assert model.converged_
+    assert_true(model.certificate_, problem, point(model), closed=True)
+    target = X[:, 0] + rng.standard_normal(30)
+    model = fitted(fenchel.LinearSVR(C=C, epsilon=0.0), X, target)
+    problem = Exact.of(X, target, None, pinball(0.5), 2.0 * C, l2=1.0)
+    assert model.converged_ or C > 1e12
+    proof, own = model.certificate_, problem.value(*point(model))
+    assert proof.bound <= own and abs(own - Fraction(proof.value)) <= Fraction(proof.gap)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e-38, 1e-100])
+def test_targets_of_any_size_have_the_same_proof(size):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y = X[:, 0] + rng.standard_normal(30)
+    whole = fitted(fenchel.QuantileRegressor(alpha=0.01), X, y).certificate_
+    proof = fitted(fenchel.QuantileRegressor(alpha=0.01), X, size * y).certificate_
+    assert proof.closed(1e-6) and proof.bound <= proof.value
+    assert proof.value / size == pytest.approx(whole.value, rel=1e-6)
 
 
 # E: columns dependent through rounding alone ------------------------------------------------------
@@ -299,3 +329,28 @@ def test_kernel_machines_of_rows_far_from_zero():
     assert proof.bound <= proof.value
     off = abs(Fraction(proof.value) - problem.value(w, b))
     assert off <= Fraction(proof.value) - Fraction(proof.bound)
+
+
+def test_a_machine_on_rows_far_from_zero_states_the_value_of_its_coefficients():
+    """Σβ is zero but for rounding, of which rows at 10⁴ make scores: they are made again in pairs
+    of floats where they hold much of the value."""
+    rng = np.random.default_rng(0)
+    y = np.arange(12) % 2
+    s = 10.0 ** rng.uniform(-6, 6, 12)
+    model = fitted(fenchel.SVC(kernel="linear", C=6e6), np.full((12, 2), 1e4), y, s)
+    w = Fraction(10**4) * sum(Fraction(v) for v in model.dual_coef_[0].tolist())
+    problem = Exact.of(np.full((12, 2), 1e4), signs(y), s, hinge, 6e6, l2=1.0)
+    own = problem.value([w, w], Fraction(float(model.intercept_[0])))
+    assert model.certificate_.value == pytest.approx(float(own), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6])
+def test_a_heavy_row_leaves_finite_coefficients(seed):
+    """Of the Hessian about the rows' mean a weight of 10¹² leaves rounding alone."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_t(2, size=(19, 22)), np.arange(19) == 3
+    s = rng.uniform(0.3, 2.0, 19)
+    s[15] = 1e12
+    model = fenchel.LinearSVC(penalty="l1", loss="hinge", C=0.01, max_iter=1, warm_start=True)
+    model = fitted(fitted(model, X, y, s).set_params(C=1e5), X, y, s)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.loss_gap_)

@@ -139,10 +139,12 @@ def test_places(tmp_path):
     fails(TableFileError, "is a directory", tmp_path / "d.parquet")
     fails(TableFileError, "is empty", put(tmp_path / "e.csv", b""))
     fails(
-        TableFileError, "of no kind that scan reads: .parquet, .csv", put(tmp_path / "t.xls", "x")
+        TableFileError,
+        "has a format that scan does not read: .parquet, .csv",
+        put(tmp_path / "t.xls", "x"),
     )
-    fails(TableFileError, "of no kind", put(tmp_path / "t", "x"))
-    fails(TableFileError, "of no kind", put(tmp_path / "t.npy.gz", "x"))
+    fails(TableFileError, "does not read", put(tmp_path / "t", "x"))
+    fails(TableFileError, "does not read", put(tmp_path / "t.npy.gz", "x"))
     assert issubclass(TableFileError, OSError)
 
 

@@ -307,7 +307,7 @@ def test_a_damaged_cache_is_found_at_the_first_pass(path, name):
     with pytest.raises(TableFileError, match=message):
         table.reduce(lambda block: 0)
     os.truncate(file, 100)
-    with pytest.raises(TableFileError, match="cut short"):
+    with pytest.raises(TableFileError, match="truncated"):
         table.reduce(lambda block: 0)
 
 

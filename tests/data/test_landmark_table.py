@@ -62,6 +62,20 @@ def test_the_product_of_a_whole_matrix_makes_each_value_once():
     assert_allclose(symmetric_product(kernel, X, V), kernel.tile(X, X) @ V, atol=1e-10)
 
 
+@pytest.mark.parametrize("n", [3, 256, 520, 701])
+@pytest.mark.parametrize("columns", [1, 6, 16, 19, 40])
+def test_a_symmetric_product_of_any_shape(n, columns):
+    """Sixteen columns at a time in registers, and tiles at the edges by BLAS."""
+    X, kernel = plain(n, 3)[0], Gaussian(0.3)
+    V = np.random.default_rng(1).standard_normal((n, columns))
+    found = []
+    for count in (1, 3):
+        with fenchel.threads(count):
+            found.append(symmetric_product(kernel, X, V))
+    assert_allclose(found[0], kernel.tile(X, X) @ V, atol=1e-10)
+    assert (found[0] == found[1]).all() and found[0].shape == V.shape
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sample_preconditions_many_rows(weighted):
     """Each step divides the gap by the rows of the sample for each landmark, here 20: from 1 to

@@ -6,8 +6,10 @@ import time
 import numpy as np
 import pytest
 
-from fenchel.data import parallel
-from fenchel.data.parallel import parallel_map, thread_count, threads
+from fenchel import as_blocks
+from fenchel.data.parallel import by_rows, parallel_map, row_slices, thread_count, threads
+from fenchel.data.reduction import tree_sum
+from fenchel.data.statistic import tree_of
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, 100])
@@ -72,14 +74,42 @@ def test_calls_from_several_threads_do_not_wait_for_each_other():
     assert all(found[k] == list(range(40)) for k in range(4))
 
 
-def test_rows_in_parts_have_the_bits_of_one_thread(monkeypatch):
-    monkeypatch.setattr(parallel, "ROWS_OF_PART", 100)
+def test_vectors_are_mapped_run_by_run():
+    values = np.arange(300_000)
+    for count in (1, 3):
+        with threads(count):
+            found = by_rows(lambda part: part % 7.0, values)
+        assert found.dtype == np.float64 and np.array_equal(found, values % 7)
+    assert by_rows(np.square, np.zeros(0)).shape == (0,)
+    assert by_rows(lambda part: part[:, :2], np.ones((300, 3)), 128).shape == (300, 2)
+    assert [part.start for part in row_slices(300_000)] == [0, 2**17, 2**18]
+
+
+def test_rows_in_parts_have_the_bits_of_one_thread():
     z = np.random.default_rng(0).normal(size=(1234, 5))
     results = []
     for count in (1, 3):
-        with parallel.threads(count):
-            results.append(parallel.by_rows(lambda part: np.exp(part).sum(axis=1), z))
+        with threads(count):
+            results.append(by_rows(lambda part: np.exp(part).sum(axis=1), z, 100))
     np.testing.assert_array_equal(*results)
     np.testing.assert_allclose(results[0], np.exp(z).sum(axis=1), rtol=1e-15)
-    assert parallel.by_rows(lambda part: part[:, 0] > 0.0, z).dtype == bool
-    assert parallel.by_rows(np.exp, z[:0]).shape == (0, 5)
+
+
+def test_columns_in_memory_become_rows_by_all_threads():
+    X = np.asfortranarray(np.random.default_rng(0).standard_normal((70_000, 9)))
+    for given in (X, X.astype(np.float32), X[::2], (10.0 * X).astype(np.int32)):
+        kept = given.copy()
+        with threads(3):
+            rows = as_blocks(given).gather().X
+        assert rows.flags.c_contiguous and np.array_equal(rows, given)
+        assert np.array_equal(given, kept)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 5), (7, 40_000), (33, 2, 30_000), (4, 0)])
+def test_the_sums_of_parts_do_not_depend_on_the_threads(shape):
+    values = np.random.default_rng(1).standard_normal(shape)
+    plain = tree_sum(list(values))
+    for count in (1, 2, 5):
+        with threads(count):
+            (found,) = tree_of((values.copy(),))
+        assert np.array_equal(found, plain)

@@ -7,8 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from fenchel import Block, Totals, as_blocks
+from fenchel import Block, Logistic, Totals, as_blocks, threads
+from fenchel.convex.rows.statistics import LossCurvature, ValueGradient
 from fenchel.data.passes.shared_pass import ABREAST, SharedPass
+from fenchel.data.passes.sweep import Adjoint, Gram, Sweep
+from fenchel.data.statistic import Several
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50_000, 7))
@@ -97,3 +100,26 @@ def test_a_view_looks_like_its_table() -> None:
     n, d, local, sparse, sampled, row = SharedPass(blocks).run([job], [scaled(3.0)])[0]
     assert (n, d, local, sparse, sampled) == (50_000, 7, True, False, 100)
     np.testing.assert_array_equal(row, 3.0 * X[0])
+
+
+def test_compiled_statistics_made_together_have_the_bits_of_those_made_alone() -> None:
+    rng = np.random.default_rng(3)
+    n, d = 60_000, 11
+    rows = rng.normal(size=(n, d))
+    whole = as_blocks(rows, np.sign(rng.normal(size=n)), rng.random(n))
+    stats = [
+        Sweep([(rng.normal(size=d), 0.1 * k)], ValueGradient(Logistic(), True), True)
+        for k in range(3)
+    ]
+    stats += [
+        Adjoint(rng.normal(size=n)),
+        Gram((np.zeros(d), 0.0), LossCurvature(Logistic()), None),
+    ]
+    alone = [whole.reduce(stat) for stat in stats]
+    for count in (1, 2, 7):
+        with threads(count):
+            together = whole.reduce(Several((*stats, sums)))
+        for one, same in zip(alone, together, strict=False):
+            parts = zip(one, same, strict=True) if isinstance(one, Totals) else [(one, same)]
+            assert all(np.array_equal(a, b) for a, b in parts)
+        assert together[-1][2] == n

@@ -40,7 +40,8 @@ def test_labels_and_sums_are_those_of_all_distances(
     n, d, k, dtype, offset, exponent, ties, weighted, each, seed
 ):
     # Tables of few columns too are searched by a bound for each centre, as wide ones are.
-    with patch("fenchel.geometry.lloyd.elkan.bounds.WIDE", 1 if each else 64):
+    limits = {"WIDE": 1, "LARGE": 1} if each else {"WIDE": 64}
+    with patch.multiple("fenchel.geometry.lloyd.elkan.bounds", **limits):
         check_labels_and_sums(n, d, k, dtype, offset, exponent, ties, weighted, seed)
 
 
@@ -69,14 +70,17 @@ def check_labels_and_sums(n, d, k, dtype, offset, exponent, ties, weighted, seed
             C[rng.integers(k)] = X[rng.integers(n)]
 
 
+@pytest.mark.parametrize("k", [1, 2, 25])
+@pytest.mark.parametrize("d", [20, 80])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_same_bits_for_any_number_of_threads(dtype):
-    X = table(6000, 20, dtype, 0.0, 1.0, False, 0)
+@patch("fenchel.geometry.lloyd.elkan.bounds.LARGE", 1)
+def test_the_same_bits_for_any_number_of_threads(dtype, d, k):
+    X = table(6000, d, dtype, 0.0, 1.0, False, 0)
     seen = []
     for count in (1, 2, 3, 16):
         with threads(count):
             rows = BoundedRows(X, None, X.mean(axis=0))
-            C = X[:25].copy()
+            C = X[:k].copy()
             for _ in range(8):
                 rows.assign(C)
                 sums = rows.sums()
@@ -89,6 +93,7 @@ def test_the_same_bits_for_any_number_of_threads(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["normal", "lattice", "far from zero", "groups"])
+@patch("fenchel.geometry.lloyd.elkan.bounds.LARGE", 1)
 def test_bounds_of_each_centre_leave_the_labels_of_all_distances(kind, dtype):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((700, 96))

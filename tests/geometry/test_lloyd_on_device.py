@@ -5,12 +5,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from fenchel import KMeans  # noqa: E402
 from fenchel.data.blocks import Block  # noqa: E402
 from fenchel.data.in_memory import ArrayBlocks  # noqa: E402
 from fenchel.geometry.lloyd.on_device import DeviceRows, half_product  # noqa: E402
 from fenchel.geometry.tiles import Nearest, PairFold  # noqa: E402
 from fenchel.models.cluster.lloyd import Lloyd, best_run  # noqa: E402
 from fenchel.models.cluster.rows import RowsInMemory, RowsOnDevice  # noqa: E402
+from fenchel.models.cluster.seeding import (  # noqa: E402
+    kmeans_plus_plus,
+    plus_plus_on_device,
+)
 
 pytestmark = pytest.mark.torch
 N, D, K = 1500, 12, 20
@@ -100,3 +105,62 @@ def test_lloyd_ends_where_it_ends_on_the_host(weighted):
 
 def test_torch_on_the_host_has_no_half_products():
     assert half_product(torch.zeros((2, 2))) is None
+
+
+def seeds(X, weight, k, seed, trials=None):
+    s = None if weight is None else torch.from_numpy(weight.astype(float))
+    rng = np.random.default_rng(seed)
+    return plus_plus_on_device(torch.from_numpy(X), s, k, rng, trials)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("trials", [None, 1])
+def test_seeds_on_a_device_cost_what_those_of_the_host_do(trials, dtype):
+    rng = np.random.default_rng(0)
+    groups = 10.0 * rng.standard_normal((25, 6))
+    X = (1e3 + groups[rng.integers(25, size=2000)] + rng.standard_normal((2000, 6))).astype(dtype)
+
+    def cost(C):
+        return ((X[:, None].astype(float) - C[None]) ** 2).sum(axis=-1).min(axis=1).sum()
+
+    def host(seed):
+        return kmeans_plus_plus(X, None, 25, np.random.default_rng(seed), trials)
+
+    here = np.mean([cost(seeds(X, None, 25, seed, trials)) for seed in range(12)])
+    there = np.mean([cost(host(seed)) for seed in range(12)])
+    assert 0.6 < here / there < 1.6
+
+
+def test_seeds_on_a_device_depend_on_neither_order_nor_repetition():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((900, 4)).astype(np.float32)
+    X[5], X[6] = 0.0, -0.0
+    found = seeds(X, None, 20, 7)
+    assert np.array_equal(found, seeds(X[rng.permutation(900)], None, 20, 7))
+    times = rng.integers(0, 4, 900)
+    assert np.array_equal(seeds(X, times, 20, 7), seeds(np.repeat(X, times, axis=0), None, 20, 7))
+
+
+def test_seeds_on_a_device_are_different_rows_or_none():
+    X = np.repeat(np.arange(6.0)[:, None] ** 2, 40, axis=0).astype(np.float32)
+    assert len(np.unique(seeds(X, None, 6, 0))) == 6
+    assert seeds(X, None, 7, 0) is None
+
+
+def test_a_fit_begins_where_the_rows_lie(monkeypatch):
+    from fenchel.models.cluster import kmeans, rows
+
+    X = np.random.default_rng(2).standard_normal((600, 5)).astype(np.float32)
+    asked = []
+
+    def remembered(*args):
+        asked.append(args[2])
+        return plus_plus_on_device(*args)
+
+    for module in (kmeans, rows):
+        monkeypatch.setattr(module, "is_on_device", lambda blocks: blocks.on_device)
+    monkeypatch.setattr(kmeans, "plus_plus_on_device", remembered)
+    model = KMeans(7, prove=False).fit(torch.from_numpy(X))
+    assert asked == [7] and len(model.cluster_centers_) == 7
+    first = seeds(X, None, 7, 0)
+    assert model.inertia_ <= ((X[:, None] - first[None]) ** 2).sum(-1).min(1).sum() * 1.5

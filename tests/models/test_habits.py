@@ -130,3 +130,19 @@ def test_log_probabilities_are_logarithms_of_probabilities(dtype, classes):
     assert (logs[p == 1.0] == 0.0).all()
     normal = p > np.finfo(dtype).tiny
     np.testing.assert_allclose(logs[normal], np.log(p[normal]), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_of_many_rows_are_those_that_sorting_finds(weighted):
+    from fenchel.models.estimator import classes_of
+
+    rng = np.random.default_rng(0)
+    y = np.array([-3, 0, 7, 2000])[rng.integers(0, 4, 300_000)]
+    weight = rng.random(len(y)) * (y != 7) if weighted else None
+    classes, codes = classes_of(y, weight)
+    expected, inverse = np.unique(y, return_inverse=True)
+    if weighted:
+        assert classes.tolist() == [-3, 0, 2000] and (codes[y == 7] == -1).all()
+        assert np.array_equal(classes[codes[y != 7]], y[y != 7])
+    else:
+        assert np.array_equal(classes, expected) and np.array_equal(codes, inverse)

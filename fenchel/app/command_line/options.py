@@ -41,7 +41,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 def _known(ctx: click.Context, param: click.Parameter, value: float) -> float:
     if value != value:
-        raise click.BadParameter("nan is no number", ctx, param)
+        raise click.BadParameter("nan is not a number", ctx, param)
     return value
 
 

@@ -57,7 +57,7 @@ def parse_bars(texts: Sequence[str], known: Collection[str]) -> tuple[Bar, ...]:
         name, end, sign, limit = found.groups()
         if name not in known:
             hint = nearest(name, known, "there are")
-            raise BadUsage(f"--require {text!r} names {name}, which is no result here: {hint}")
+            raise BadUsage(f"--require {text!r} names {name}, which is not a result here: {hint}")
         bars.append(Bar(name, end, sign, float(limit)))
     return tuple(bars)
 

@@ -9,7 +9,6 @@ from fenchel.app.command_line.terminal import estimate_words, say_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fenchel.app.table.files.table_reader import TableSource
     from fenchel.app.table.task import Task
     from fenchel.convex.certificate import Certificate
 
@@ -24,19 +23,6 @@ def task_words(task: Task) -> str:
     listed = ", ".join(f"'{name}'" for name in task.classes[:5]) + more
     positive = f"; positive: '{task.positive}'" if task.positive is not None else ""
     return f"target '{task.target}', {task.kind} ({listed}{positive})"
-
-
-def source_entry(source: TableSource) -> dict[str, Any]:
-    """The table, for JSON."""
-    return {
-        "name": source.name,
-        "format": source.format,
-        "sha256": source.sha256,
-        "rows": source.frame.height,
-        "columns": source.frame.width,
-        "notes": list(source.notes),
-        "problems": list(source.problems),
-    }
 
 
 def task_entry(task: Task) -> dict[str, Any]:

@@ -97,8 +97,7 @@ def command(
         step=step,
     )
     if not quiet:
-        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
-        for line in said:
+        for line in data.notes:
             note(line)
     rows = sampled(data.task, data.y, seed)
     if len(rows) < len(data.y) and not quiet:
@@ -119,13 +118,13 @@ def command(
         "above_baseline": best["above_baseline"],
     }
     if as_json:
-        from fenchel.app.command_line.shared_output import source_entry, task_entry
+        from fenchel.app.command_line.shared_output import task_entry
 
         baseline = found.baseline
         say_json(
             {
                 "verb": "compare",
-                "table": source_entry(data.source),
+                "table": data.source.to_dict(),
                 "task": task_entry(data.task),
                 "rows": len(y),
                 "scoring": scoring,

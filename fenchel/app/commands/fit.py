@@ -111,8 +111,7 @@ def command(
         step=step,
     )
     if not quiet:
-        said = (*data.source.notes, *data.task.notes, *data.left_out, *data.altered)
-        for line in said:
+        for line in data.notes:
             note(line)
     entry = entry_named(data.task.kind, name or DEFAULTS[data.task.kind])
     model = configured(entry.make(), settings, data.task)
@@ -309,12 +308,12 @@ def _document(
     out: str | None,
     level: float,
 ) -> dict[str, Any]:
-    from fenchel.app.command_line.shared_output import certificate_entry, source_entry, task_entry
+    from fenchel.app.command_line.shared_output import certificate_entry, task_entry
 
     coefficients, proof = _coefficients(model), _proof(model, data)
     return {
         "verb": "fit",
-        "table": source_entry(data.source),
+        "table": data.source.to_dict(),
         "task": task_entry(data.task),
         "rows": len(data.y),
         "columns": [

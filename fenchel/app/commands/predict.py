@@ -138,7 +138,7 @@ def _names(text: str, there: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def opened_rows(held: ModelFile, table: str, reading: Reading) -> Iterator[TableReader]:
-    """A table opened for a model, whose columns it is expected to have; its problems are told."""
+    """A table opened for a model, whose columns it must have; problems are reported."""
     from fenchel.app.table.files.table_reader import open_table
     from fenchel.app.table.text.number_format import PLAIN
 

@@ -143,8 +143,8 @@ def command(
         seen = source.frame.drop(list(drop), strict=False)
         if no_target or find_task(seen, target).kind == "none":
             raise BadUsage(
-                f"--require {require[0]!r} is a bar for a model, and the table has no target: name "
-                "its column by --target"
+                f"--require {require[0]!r} is a requirement on a model, and the table has no "
+                "target: name its column by --target"
             )
     with of_table(source.name):
         found = None if kind is None else asked_task(source.frame, target, kind).kind

@@ -53,9 +53,9 @@ def layout_from(found: Any, where: str) -> ArrayLayout:
     if type(shape) is not list or len(shape) > DIMENSIONS:
         raise ModelFileError(f"{where} has no list of at most {DIMENSIONS} lengths for a shape")
     if any(type(n) is not int or n < 0 for n in shape):
-        raise ModelFileError(f"{where} has a length that is not a whole number from 0 on")
+        raise ModelFileError(f"{where} has a length that is not a whole number of 0 or more")
     if dtype.itemsize * math.prod(max(n, 1) for n in shape) > MOST_BYTES:
-        raise ModelFileError(f"{where} claims a shape that no memory holds")
+        raise ModelFileError(f"{where} states a shape larger than any memory")
     if order not in ("C", "F") or (order == "C" and "order" in found):
         raise ModelFileError(f"{where} has an order that is not known")
     if type(sha256) is not str or not _SHA256.match(sha256):
@@ -107,6 +107,6 @@ def finish(array: NDArray[Any], data: NDArray[np.uint8], where: str) -> NDArray[
     if array.dtype.kind == "b" and data.size and int(data.max()) > 1:
         raise ModelFileError(f"{where} holds a truth value that is neither 0 nor 1")
     if array.dtype.kind == "U" and data.size and int(data.view("<u4").max()) > LAST_CHARACTER:
-        raise ModelFileError(f"{where} holds a character that there is none of")
+        raise ModelFileError(f"{where} holds a number that is no Unicode character")
     native = array.dtype.newbyteorder("=")
     return array if native == array.dtype else array.astype(native)

@@ -153,7 +153,7 @@ def read(file: BinaryIO, size: int) -> Container:
     expected = _length(entry, layouts, remark)
     if size != expected:
         raise ModelFileError(
-            f"it has {size} bytes, where its manifest tells of {expected}: it was cut short or "
+            f"it has {size} bytes, where its manifest states {expected}: it was cut short or "
             "added to"
         )
     entries, arrays = [entry], []

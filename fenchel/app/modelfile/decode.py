@@ -94,7 +94,7 @@ class Decoder:
         given = fields(held["parameters"], f"the parameters of {name}", (), known)
         left = fields(left, f"what {name} leaves out", (), ONLY_FOR_FITTING)
         if any(type(text) is not str for text in left.values()) or set(left) & set(given):
-            raise ModelFileError(f"what {name} leaves out is not told in words")
+            raise ModelFileError(f"what {name} leaves out is not listed in words")
         parameters = {key: self.value(v, f"{name}'s {key}") for key, v in given.items()}
         try:
             model = cls(**parameters)
@@ -130,14 +130,16 @@ class Decoder:
         if type(found) is dict and list(found) == ["parameter"]:
             parameters = model.get_params(deep=False)
             if type(found["parameter"]) is not str or found["parameter"] not in parameters:
-                raise ModelFileError(f"{where} is said to be a parameter that there is none of")
+                raise ModelFileError(
+                    f"{where} is named as a parameter, and the estimator has none of that name"
+                )
             return parameters[found["parameter"]]
         return self.value(found, where)
 
     def array(self, number: Any, where: str) -> NDArray[Any]:
         """The array of this number, once."""
         if type(number) is not int or not 0 <= number < len(self.arrays):
-            raise ModelFileError(f"{where} refers to an array that there is none of")
+            raise ModelFileError(f"{where} refers to an array that the file does not have")
         if number in self.used:
             raise ModelFileError(f"{where} refers to arrays/{number}.bin, which is used already")
         self.used.add(number)
@@ -204,7 +206,7 @@ class Decoder:
         plain = self.value(found, where)
         if name == "str":
             if type(plain) is not str:
-                raise ModelFileError(f"{where} holds a numpy text that is none")
+                raise ModelFileError(f"{where} holds a numpy text that is not a text")
             return np.str_(plain)
         dtype = _number_type(name, where)
         if type(plain) is not _PLAIN[dtype.kind]:
@@ -286,7 +288,7 @@ class Decoder:
 
 def _number_type(name: Any, where: str) -> np.dtype[Any]:
     if name not in NUMBERS:
-        raise ModelFileError(f"{where} has a type that is none of numbers")
+        raise ModelFileError(f"{where} has a type that is not numeric")
     return dtype_from(name, where).newbyteorder("=")
 
 

@@ -1,4 +1,4 @@
-"""What a model file holds, told without making the model: no estimator is imported."""
+"""The content of a model file, read without making the model: no estimator is imported."""
 
 from __future__ import annotations
 

@@ -79,15 +79,7 @@ def shared_numbers(source: TableSource, task: Task, options: Options) -> Numbers
     """What every report tells: the file, the task, how to make it again."""
     return {
         "format": FORMAT,
-        "source": {
-            "name": source.name,
-            "format": source.format,
-            "sha256": source.sha256,
-            "rows": source.frame.height,
-            "columns": source.frame.width,
-            "notes": list(source.notes),
-            "problems": list(source.problems),
-        },
+        "source": source.to_dict(),
         "task": {
             "kind": task.kind,
             "target": task.target,

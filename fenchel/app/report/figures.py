@@ -249,7 +249,7 @@ def _coefficients(found: Study, w: Any) -> Any:
 
 
 def _path(found: Study) -> Any:
-    """The coefficients along the values of the parameter that was walked, on the rows of the
+    """The coefficients along the values of the parameter that was varied, on the rows of the
     contest."""
     curve = found.winner.validation
     assert curve is not None

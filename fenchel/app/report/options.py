@@ -14,7 +14,7 @@ from fenchel.score.estimate import check_share
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that a report can be told besides its table.
+    """The options of a report.
 
     Attributes
     ----------

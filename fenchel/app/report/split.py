@@ -209,7 +209,7 @@ def all_rows(frame: pl.DataFrame, task: Task, by: Grouping = AT_RANDOM) -> Split
     if by.column is not None and by.column not in frame.columns:
         option = "--groups" if by.groups is not None else "--time"
         hint = near(by.column, frame.columns)
-        raise BadUsage(f"{option} '{by.column}' is no column of the table: {hint}")
+        raise BadUsage(f"{option} '{by.column}' is not a column of the table: {hint}")
     if by.column is not None and by.column == task.target:
         raise BadUsage(f"'{by.column}' is the target: rows cannot be split by it")
     place = "row"

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Clock:
-    """Seconds of each part, and a word to whoever waits before it begins."""
+    """Seconds of each part, and a line of progress before it begins."""
 
     options: Options
     seconds: dict[str, float] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Clock:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
 
     def say(self, line: str) -> None:
-        """A line for whoever waits."""
+        """A line of progress."""
         if self.options.progress is not None:
             self.options.progress(line)
 

@@ -366,7 +366,7 @@ def _ordered(
 
 
 def _asked(asked: str, labels: Sequence[str], target: str) -> str:
-    """The label that --positive names: to the letter, as a number, or whatever its case."""
+    """The label that --positive names: exactly, as a number, or ignoring case."""
     plain = asked.strip()
     by_value = [one for one in labels if _sort_key(one)[:2] == _sort_key(plain)[:2] != (True, 0.0)]
     by_letters = [one for one in labels if one.casefold() == plain.casefold()]
@@ -375,7 +375,7 @@ def _asked(asked: str, labels: Sequence[str], target: str) -> str:
     if len(found := by_value or by_letters) == 1:
         return found[0]
     listed = " and ".join(f"'{label}'" for label in labels)
-    raise BadUsage(f"--positive '{asked}' is no class of '{target}': it has {listed}")
+    raise BadUsage(f"--positive '{asked}' is not a class of '{target}': it has {listed}")
 
 
 def _says_positive(label: str, labels: Sequence[str]) -> bool:

@@ -23,6 +23,7 @@ from fenchel.convex.certification.rounding import (
     gamma,
     up,
 )
+from fenchel.convex.loss.distance import Distance
 from fenchel.convex.loss.multiclass import Joint
 from fenchel.convex.penalty import L1L2, Penalty
 from fenchel.data.blocks import Totals
@@ -206,9 +207,10 @@ def _dual_point(
     more, less, sizes = sized(positive, K), sized(negative, K), np.atleast_1d(size)
     both = more + less
     # What rounding may have made of the sum: of its terms, and of each term's own formula.
-    rise = (share + problem.loss.formula_rounding * U) * (
-        sizes.sum() + 2.0 * (both.sum() + np.sum(cross))
-    )
+    terms = sizes.sum() + 2.0 * np.sum(cross)
+    if not isinstance(problem.loss, Distance):  # of which l*(y, θ) - yθ is a sum of terms ≥ 0
+        terms += 2.0 * both.sum()
+    rise = (share + problem.loss.formula_rounding * U) * terms
     moved = np.zeros(K)  # by how much the exact θ moves Φ*(sθ), over M
     if isinstance(problem.loss, Joint):  # entries of q ≥ 0 that sum to one up to rounding
         rise += 4.0 * K * U * S
@@ -225,8 +227,8 @@ def _dual_point(
             rise += float(np.sum(ratio * sizes))
             moved = moved + ratio * both
     total = (float(np.sum(conjugate)) + rise) / S
-    rise = rise / S + abs(total) * gamma(16)
-    total += abs(total) * gamma(16)
+    rise = rise / S + abs(total) * gamma(16) + UNDERFLOW
+    total += abs(total) * gamma(16) + UNDERFLOW
     v = pull / S
     if not isinstance(design, MatrixDesign):  # whose adjoint has no sums
         moved = (moved + 8.0 * U * both) / S

@@ -140,11 +140,8 @@ class Prover:
         if not self._is_table:
             return 0.0
         if isinstance(loss, PiecewiseLinear) and loss.smoothing == 0.0:
-            return (
-                straight_bound(problem, point)
-                if self.given and is_unpenalised(problem.penalty)
-                else 0.0
-            )
+            held = not isinstance(problem.penalty, L2) and not is_unpenalised(problem.penalty)
+            return 0.0 if held or not self.given else straight_bound(problem, point)
         if not math.isfinite(loss.smoothness) and not loss.is_exponential:
             return 0.0  # no curvature anywhere
         plain = replace(self, given=False)

@@ -17,7 +17,8 @@ centring     where b is free Σ s θ must be zero. Let U and D be the sums of th
              rises by at most ε Σ s|l*|, and v = Φ*(sθ)/S moves by at most ε (U + D) Mⱼ / S
 adjoint      |v̂ⱼ - vⱼ| ≤ (γ(m + 64) + 4u + ε)(U + D) Mⱼ / S
 conjugate    each l* is computed to some units of rounding (`Loss.formula_rounding`) of its size
-             |l*| + 2|θ|(1 + |y - middle|), which is at least that of every term in it
+             |l*| + 2|θ|(1 + |y - middle|), which is at least that of every term in it; of
+             residuals, l* = φ*(θ) + yθ with φ* a sum of terms ≥ 0, |l*| + 2|θ||y - middle| is
 penalty      Ω* is increasing in |v|, so that it is taken at |v̂| + error. Where it is finite on
              a ball alone, θ is shrunk along its ray: l*(y, cθ) ≤ c l*(y, θ) once more
 
@@ -34,7 +35,7 @@ U = 2.0**-53
 # Of the depth of the tree in which the sums of blocks meet.
 TREE = 64
 # What a sum in pairs of floats loses, relative to the sum of the sizes: the slices of a product
-# (`data.double_double`) reach 108 bits of the largest factor, and a chunk has 2¹⁶ rows at most;
+# (`double_double`) reach 108 bits of the largest factor, and a chunk has 2¹⁶ rows at most;
 # eight bits are left for the low halves and for the tree.
 PAIRS = 2.0**-84
 # Below this products leave the range of normal numbers, and no relative error holds.

@@ -2,7 +2,7 @@
 
     A(w + Δ, b + δ, σ) ≥ c Σ sθr + α|w|² - ⟨p, Δ⟩ - q δ + α|Δ|²,   p = cΦ*(sθ) - 2αw,  q = c Σ sθ
 
-for cθ with c² Σ sθ²/4 ≤ Σ s (`convex.scale`). What is left of p and q is paid for
+for cθ with c² Σ sθ²/4 ≤ Σ s (`convex.concomitant_scale`). What is left of p and q is paid for
 
 by the penalty   θ centred, so that q = 0: -⟨p, Δ⟩ + α|Δ|² ≥ -|p|²/(4α)
 by the rows      Mv = (p, q) for M = Σ m x̃x̃', m ≤ s: |⟨(p, q), (Δ, δ)⟩| ≤ maxᵢ|x̃ᵢ·v| Σ s|x̃·(Δ, δ)|,

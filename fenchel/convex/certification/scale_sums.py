@@ -1,6 +1,6 @@
 """Sums of a dual point of Huber's regression with its scale, each with its rounding error.
 
-For θ with |θ| ≤ 2ε and r = y - Φw - b (`convex.scale`): Φ*(sθ), Σ sθ, Σ sθr, Σ sθ²/4 and Σ s|r|.
+For θ with |θ| ≤ 2ε and r = y - Φw - b: Φ*(sθ), Σ sθ, Σ sθr, Σ sθ²/4 and Σ s|r|.
 Any θ bounds something, so that no error of θ counts; what is linear in θ errs by
 
 residual   |r̂ - r| ≤ U|r̂| + ζ, ζ of `rounding`: Σ sθr errs by γ(m + 64) Σ s|θr| + ζ Σ s|θ|

@@ -1,15 +1,17 @@
-"""A bound for losses of straight pieces that nothing but the data holds, from a given dual point.
+"""A bound for losses of straight pieces that little but the data holds, from a given dual point.
 
-Without a penalty the dual asks for p = Φ*(sθ)/S = 0 and ρ = Σ sθ/S = 0, which no vector of floats
-gives exactly. For any point u with scores z, and r = z - y,
+Under λ|w|²/2 the dual is best where q = p + λu = 0 and ρ = 0, p = Φ*(sθ)/S, ρ = Σ sθ/S, u the
+optimum; without a penalty it asks for that, and under a faint one any q costs |q|²/(2λ). No vector
+of floats gives either exactly. For any point u with scores z, and r = z - y,
 
-    -Σ s l*(y, θ)/S = Σ s (θ r - w|θ|)/S - ⟨p, u⟩ - ρ b,   w half the width of the flat piece
+    -Σ s l*(y, θ)/S - λ|u|²/2 = Σ s (θ r - w|θ|)/S + λ|u|²/2 - ⟨q, u⟩ - ρ b
 
-and θ is moved to p = ρ = 0 by δ = h x̃·t with Gt = (p, ρ), G = Σ s h x̃x̃'/S:
+w half the width of the flat piece, and θ is moved to q = ρ = 0 by δ = h x̃·t with Gt = (q, ρ),
+G = Σ s h x̃x̃'/S:
 
 hinge        h is the room of θ inside its interval, so that |x̃·t| ≤ τ ≤ 1 keeps it there; l* is
              linear on it, and the bound is Σ s θr/S - τ Σ s h|r|/S
-residuals    h = 1, and no move is made: Fenchel and Young leave ⟨(p, ρ), Δ⟩ = Σ s (x̃·t)(x̃·Δ)/S
+residuals    h = 1, and no move is made: Fenchel and Young leave ⟨(q, ρ), Δ⟩ = Σ s (x̃·t)(x̃·Δ)/S
              to be charged, Δ the way from u to the optimum, whose residuals are no larger than
              the value reached allows: at most τ (2P(u)/m + 2w), m the lesser slope
 
@@ -38,7 +40,7 @@ from fenchel.convex.certification.rounding import PAIRS, TREE, UNDERFLOW, U, dow
 from fenchel.convex.certification.verified_solve import VerifiedFactor
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.loss.distance import Distance
-from fenchel.convex.penalty import is_nonnegative
+from fenchel.convex.penalty import L2, is_nonnegative
 from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Totals
 from fenchel.data.design.matrix import Point
@@ -69,12 +71,15 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     pulled, sums, plain = design.blocks.reduce(stat)
     S, M = design.weight, design.blocks.column_sizes
     size, along, value, missed = (float(v) / S for v in plain)
+    ridge, pull = ridge_at(problem, point)
     p = np.asarray(pulled.hi[:, 0]) / S
-    error = np.abs(p) * gamma(8) + PAIRS * 4.0 * M * size + UNDERFLOW
+    error = (np.abs(p) + np.abs(pull)) * gamma(8) + PAIRS * 4.0 * M * size + UNDERFLOW
+    p = p + pull
     level = float(sums.hi[0, 0]) / S if problem.intercept else 0.0
     level_error = abs(level) * gamma(8) + 4.0 * PAIRS * size
     rows = gamma(design.blocks.longest + TREE) + 64.0 * U
     low = float(sums.hi[0, 1]) / S - rows * along - U * U * design.score_size(point) * size
+    low, value = low + ridge * (1.0 - gamma(len(p) + 8)), value + up(ridge, len(p) + 8)
     base = Coordinates.of(problem)
     held = np.zeros(len(p), bool)
     if is_nonnegative(problem.penalty):
@@ -93,6 +98,13 @@ def _bound(problem: Problem, point: Point, part: bool) -> float:
     if tau > 1.0:
         return 0.0
     return max(down(low - up(tau * missed * (1.0 + rows), 4), 4), 0.0)
+
+
+def ridge_at(problem: Problem, point: Point) -> tuple[float, Floats]:
+    """λ|u|²/2 and λu."""
+    u = np.asarray(point[0], np.float64)
+    lam = problem.penalty.lam if isinstance(problem.penalty, L2) else 0.0
+    return 0.5 * lam * float(u @ u), lam * u
 
 
 def row_weights(block: Block) -> Floats:

@@ -1,4 +1,4 @@
-"""The curvature of a problem, factored once and solved many times.
+"""The Hessian of a problem as a matrix, and its factor.
 
 Rows enter as x̃ = (x - centre, 1): slopes and intercept then hardly interact, and a column far
 from zero costs no digits. The answer is given back in the coordinates of (w, b).
@@ -128,12 +128,12 @@ class LossHessian:
     outputs: int | None
 
     def shrunk(self, rows: int) -> LossHessian:
-        """What a sample of so many rows tells about all of them: its diagonal alone, where the rest
-        is mostly what independent columns show by chance, and everything otherwise.
+        """The Hessian of a sample of so many rows, without its off-diagonal entries where these are
+        within the sampling noise of independent columns.
 
-        By chance |R - I|² is about (d² + |R|²)/n, R being the slopes' part about the weighted mean,
-        scaled to a unit diagonal. Taking away a share of it, as an estimate of covariance would,
-        spoils the small eigenvalues that a preconditioner is for.
+        Of independent columns |R - I|² is about (d² + |R|²)/n, R being the slopes' part about the
+        weighted mean, scaled to a unit diagonal. Shrinking by a share of it, as an estimate of a
+        covariance would, spoils the small eigenvalues that a preconditioner is for.
 
         Reference: Ledoit and Wolf, 2004 (the share).
         """

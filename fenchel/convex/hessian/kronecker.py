@@ -1,4 +1,4 @@
-"""The curvature of a joint loss, when the whole of it is too large to write down.
+"""Kronecker approximation of the Hessian of a joint loss of many classes.
 
 ∇²P = Σ sᵢ Bᵢ ⊗ x̃ᵢx̃ᵢ' + λI with Bᵢ = diag(pᵢ) - pᵢpᵢ'. Replacing the mean of the products by the
 product of the means gives B ⊗ G + λI, which two small eigendecompositions invert for every λ.

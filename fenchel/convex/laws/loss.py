@@ -307,6 +307,19 @@ def smoothed(loss: Loss, reach: float, rng: Random) -> None:
         require(loss, "the curvature of the smoother loss", right | ~near, y=y, z=z)
 
 
+def continued(loss: Loss, reach: float, rng: Random) -> None:
+    """With a larger threshold the loss is the same inside the smaller one, and nowhere less."""
+    if not np.isfinite(loss.threshold):
+        return
+    wide = loss.with_threshold(4.0 * loss.threshold)
+    require(loss, "with_threshold sets the threshold", wide.threshold == 4.0 * loss.threshold)
+    y, z = _points(loss, rng)
+    given, found = loss.value(y, z), wide.value(y, z)
+    inside = np.abs(z - y) <= loss.threshold
+    require(loss, "the same inside the threshold", (given == found) | ~inside, y=y, z=z)
+    require(loss, "a wider threshold lowers nothing", found >= given * (1.0 - 1e-14), y=y, z=z)
+
+
 def _smoothed_joint(loss: MulticlassHinge, rng: Random) -> None:
     """The same about a dual point of each row."""
     y, z = _points(loss, rng)
@@ -332,4 +345,5 @@ LAWS = (
     domain,
     center,
     smoothed,
+    continued,
 )

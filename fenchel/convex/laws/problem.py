@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.design.matrix import MatrixDesign, Point
 
 Random = np.random.Generator
+Optimum = Callable[[], tuple[Point, bool]]  # of `descent`, which the laws of a problem share
 SCALES = (0.0, 1e-3, 0.1, 1.0, 10.0)
 
 
@@ -35,9 +37,9 @@ def _noise(problem: Problem, value: float) -> float:
     return 1e-11 * (abs(value) + problem.evaluate(problem.origin(), exact=True).value)
 
 
-def ordered(problem: Problem, rng: Random) -> None:
+def ordered(problem: Problem, optimum: Optimum, rng: Random) -> None:
     """No bound lies above any value: of the same point, of another, or of the best one found."""
-    best, attained = descent(problem)
+    best, attained = optimum()
     best = best if attained else brute_force(problem, best)
     points = [*_random_points(problem, rng), best]
     proofs = [problem.certify(point) for point in points]
@@ -49,13 +51,13 @@ def ordered(problem: Problem, rng: Random) -> None:
     require(problem, "no bound exceeds the best value", holds, bound=top, value=least)
 
 
-def closed(problem: Problem, rng: Random) -> None:
+def closed(problem: Problem, optimum: Optimum, rng: Random) -> None:
     """At the optimum of a smooth loss, where there is one, value and bound meet."""
     cone = is_unpenalised(problem.penalty) and is_nonnegative(problem.penalty)
     joint = cone and problem.outputs is not None
     if not math.isfinite(problem.loss.smoothness) or joint:  # there the bound is that of θ = 0
         return
-    point, attained = descent(problem)
+    point, attained = optimum()
     if not attained:
         return
     proof = problem.certify(point)
@@ -63,7 +65,7 @@ def closed(problem: Problem, rng: Random) -> None:
     require(problem, "the gap closes at the optimum", holds, value=proof.value, bound=proof.bound)
 
 
-def recomputed(problem: Problem, rng: Random) -> None:
+def recomputed(problem: Problem, optimum: Optimum, rng: Random) -> None:
     """Value and bound follow from the definitions, written out over all rows at once."""
     if not isinstance(problem.design, MatrixDesign):
         return
@@ -90,7 +92,7 @@ def recomputed(problem: Problem, rng: Random) -> None:
         holds = over >= -slack - 1e-9 * abs(bound)
         require(problem, "the bound is at least D(θ)", holds, bound=proof.bound, recomputed=bound)
         if over > slack + 1e-9 * abs(bound):  # by curvature, where θ itself proves nothing
-            least = problem.evaluate(descent(problem)[0], exact=True).value
+            least = problem.evaluate(optimum()[0], exact=True).value
             holds = proof.bound <= least + slack
             require(problem, "no bound exceeds the optimum", holds, bound=proof.bound, value=least)
 

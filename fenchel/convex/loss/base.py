@@ -1,4 +1,9 @@
-"""A loss: a function l(y, z), convex in the score z, together with its conjugate."""
+"""The losses' base classes: a function l(y, z), convex in the score z, and its conjugate.
+
+    l*(y, θ) = sup over z of θz - l(y, z)
+
+Reference: Rockafellar, Convex Analysis (1970), section 12.
+"""
 
 from __future__ import annotations
 
@@ -114,8 +119,9 @@ class Loss(ABC):
         theta = to_float64(theta)
         # |θ| + θ is twice the positive part, without rounding and faster than a comparison.
         size = abs(theta)
-        up = _sum(size + theta, weight)
-        size -= theta
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ of a row without weight, which counts nothing
+            up = _sum(size + theta, weight)
+            size -= theta
         return stacked(0.5 * up, 0.5 * _sum(size, weight), theta)
 
     def centre_dual(self, y: Array, theta: Array, imbalance: NDArray[np.float64]) -> Array:

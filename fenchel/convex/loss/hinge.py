@@ -1,4 +1,4 @@
-"""Losses of how far the margin y z falls short of one, φ(m) = ψ(1 - m): the hinge and its kin."""
+"""Losses of the shortfall 1 - m of a margin m = y z: hinge, squared, modified Huber, square."""
 
 from __future__ import annotations
 

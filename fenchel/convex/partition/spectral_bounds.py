@@ -111,7 +111,7 @@ class CentredRows:
         return square_in_units(value, self.exponent)
 
     def _certificate(self, left: Floats, dimension: int, kind: Kind) -> Certificate:
-        """Of what is left over where an affine space of that dimension is the best there is."""
+        """Of the residual scatter of the best affine space of that dimension."""
         value = float(np.sum(left * left))
         bound = lower_bound_in_units(min(self.bound(dimension), value), self.exponent)
         floor = 4.0 * EPS * max(left.shape) * self.total + self.drift * self.drift

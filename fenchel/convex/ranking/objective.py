@@ -1,4 +1,4 @@
-"""The loss of all pairs of rows in the wrong order, its dual, and the proof of a point.
+"""Pairwise ranking: the loss over all pairs of rows with unequal targets, its dual, its gap.
 
 P(w) = Σ sᵢsⱼ φ(zᵢ - zⱼ) / Σ sᵢsⱼ + λ|w|²/2,  z = Φw, over pairs with yᵢ > yⱼ in one group
 
@@ -11,7 +11,7 @@ gap has one more sum, (1 - t)(1 - |θ|) over the pairs inside the width.
 Rounding: θ is that of the scores ẑ as computed, |ẑ - z| ≤ ζ = γ(d + 8)·longest row·|w| and some
 units of their range. It is as good a dual point as any, so that only Σ f(ẑ - z) ≤ 2ζ Σ|θ| is lost
 to the bound; the value moves by 2ζ Σ|θ| + 2ζ² sup φ″, or 2ζ of a kink. The errors of the sums over
-pairs (`pairs.sums`) and of Φ*f come on top. A constant added to all rows moves no pair: rows far
+pairs (`pair_sums`) and of Φ*f come on top. A constant added to all rows moves no pair: rows far
 from zero are measured from their mean.
 """
 

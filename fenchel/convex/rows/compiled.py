@@ -30,7 +30,7 @@ INFINITY = math.inf
 _UNBOUND: Any = None
 # The names of a loss's own formulas, then of one of the two families below: bound for each loss.
 value_formula = slope_formula = curvature_formula = conjugate_formula = _UNBOUND
-value = slope = curvature = conjugate = _UNBOUND
+value = slope = curvature = conjugate = level_value = _UNBOUND
 
 
 def _margin_value(y: float, z: float, a: float, b: float) -> float:
@@ -49,6 +49,10 @@ def _margin_conjugate(y: float, t: float, a: float, b: float) -> float:
     return conjugate_formula(y * t, a, b)
 
 
+def _margin_level_value(y: float, z: float, a: float, b: float) -> float:
+    return 0.0  # the floor of a margin's loss needs no fit of a constant
+
+
 def _distance_value(y: float, z: float, a: float, b: float) -> float:
     return value_formula(z - y, a, b)
 
@@ -63,6 +67,10 @@ def _distance_curvature(y: float, z: float, a: float, b: float) -> float:
 
 def _distance_conjugate(y: float, t: float, a: float, b: float) -> float:
     return conjugate_formula(t, a, b) + y * t
+
+
+def _distance_level_value(y: float, z: float, a: float, b: float) -> float:
+    return value_formula(z - y, a, b)
 
 
 def gradient_rows(
@@ -121,7 +129,7 @@ def dual_rows(
         t = t if w > 0.0 else 0.0
         r[i] = w * t
         v, c = value(y[i], z[i], a, b), conjugate(y[i] - middle, t, a, b)
-        v0, v1 = value(y[i], 0.0, a, b), value(y[i], middle, a, b)
+        v0, v1 = level_value(y[i], 0.0, a, b), level_value(y[i], middle, a, b)
         total += w * v if w > 0.0 else 0.0
         dual += w * c if w > 0.0 else 0.0
         size += w * abs(c) if w > 0.0 else 0.0
@@ -321,18 +329,31 @@ _TEMPLATES: dict[str, Callable[..., None]] = {
     "multinomial_pairs": multinomial_pairs_rows,
 }
 _FAMILIES = {
-    "margin": (_margin_value, _margin_slope, _margin_curvature, _margin_conjugate),
-    "distance": (_distance_value, _distance_slope, _distance_curvature, _distance_conjugate),
+    "margin": (
+        _margin_value,
+        _margin_slope,
+        _margin_curvature,
+        _margin_conjugate,
+        _margin_level_value,
+    ),
+    "distance": (
+        _distance_value,
+        _distance_slope,
+        _distance_curvature,
+        _distance_conjugate,
+        _distance_level_value,
+    ),
 }
-_ROLES = ("value", "slope", "curvature", "conjugate")
+_FORMULAS = ("value", "slope", "curvature", "conjugate")  # of a loss
+_ROLES = (*_FORMULAS, "level_value")  # of a family: the last is the loss of a constant score
 
 
 @cache
 def _formulas(family: str, loss: type) -> tuple[dict[str, Any], tuple[CodeType, ...]]:
     """The formulas of a loss in y and z, compiled to be inlined, and the code they are made of."""
-    formulas = [getattr(loss, f"{role}_formula") for role in _ROLES]
+    formulas = [getattr(loss, f"{role}_formula") for role in _FORMULAS]
     names: dict[str, Any] = {**globals(), **_LIBRARY, "math": math}
-    bound = {f"{r}_formula": _bound(f, names) for r, f in zip(_ROLES, formulas, strict=True)}
+    bound = {f"{r}_formula": _bound(f, names) for r, f in zip(_FORMULAS, formulas, strict=True)}
     both = zip(_ROLES, _FAMILIES[family], strict=True)
     found = {role: _bound(f, {**names, **bound}) for role, f in both}
     return found, tuple(f.__code__ for f in (*formulas, *_FAMILIES[family]))

@@ -253,7 +253,7 @@ def _rows(X: Any) -> tuple[Any, list[int], tuple[str, ...] | None, Any]:
 
 
 def _sparse_bytes(chunk: _Chunk) -> float:
-    """Bytes that a row of this chunk takes; of the others nothing is known before they are here."""
+    """Bytes that a row of this chunk takes; those of other chunks are known once computed."""
     from dask import delayed
 
     count = delayed(lambda X: int(X.nnz), pure=False, traverse=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,11 @@ def forward(X: Array, w: Floats) -> Array:
     z = np.empty(X.shape[0], X.dtype)
     csr_forward(X.data, X.indices, X.indptr, like(w, X), z)
     return z
+
+
+def scores(X: Array, w: Floats, b: Any) -> Array:
+    """X w + b. A number b goes along with the launch; an array is first sent to the device."""
+    return forward(X, w) + (like(b, X) if np.ndim(b) else float(b))
 
 
 def adjoint(X: Array, r: Array) -> Array:

@@ -60,6 +60,10 @@ class SingleRows(Protocol):
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
         """What makes the rows with these numbers, a slice of columns at a time."""
 
+    def square(self, numbers: NDArray[np.int64]) -> Floats | None:
+        """K among these rows, of the same values, in float64; None where it is no
+        faster to make them alone."""
+
 
 @final
 @dataclass(frozen=True)
@@ -233,6 +237,9 @@ class KernelDesign(KernelExpansion):
     @property
     def work_of_entry(self) -> float:
         return math.inf if self.single is None else self.single.work_of_entry
+
+    def single_square(self, numbers: NDArray[np.int64]) -> Floats | None:
+        return None if self.single is None else self.single.square(numbers)
 
     def require_semidefinite(self) -> None:
         pass  # its kernel is

@@ -79,6 +79,11 @@ class KernelExpansion(Design):
         """What makes the rows of K with these numbers, a slice of columns at a time; single: in
         float32, roughly, where that is faster."""
 
+    def single_square(self, numbers: NDArray[np.int64]) -> Floats | None:
+        """K among these rows in float64, of the values that `row_maker` makes in float32; None
+        where it is no faster to make it alone."""
+        return None
+
     @property
     def work_of_entry(self) -> float:
         """Multiplications that an entry of a row of float32 takes; inf where it takes longer than

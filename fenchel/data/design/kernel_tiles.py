@@ -13,6 +13,7 @@ from fenchel.data.parallel import map_ordered, one_blas_thread, parallel_map, th
 Floats = NDArray[np.float64]
 # A tile of 2¹⁷ values is a megabyte: what a core's second cache holds.
 TILE_ROWS, TILE_POINTS = 256, 512
+FEW = 6  # columns that a product with sixteen takes longer for
 
 
 class PairKernel(Protocol):
@@ -82,30 +83,47 @@ def kernel_product(kernel: PairKernel, A: Any, B: Any, v: Floats) -> Floats:
 
 def symmetric_product(kernel: PairKernel, rows: Any, V: Floats) -> Floats:
     """k(A, A) V for the columns of a matrix, each value made once: O(n) memory."""
+    from fenchel.data.passes.loops import address
+    from fenchel.data.passes.panels.compiled import COLUMNS, DOUBLE_HEIGHT, add_symmetric_tile
+
     (rows,) = kernel.prepared(rows)
-    n, height = len(V), kernel.tile_rows
-    out = np.zeros(V.shape)
+    (n, width), height = V.shape, kernel.tile_rows
+    # Sixteen columns at a time side by side; a few are left to BLAS.
+    parts = -(-width // COLUMNS) if width >= FEW else 0
+    packed = np.zeros((parts, n, COLUMNS))
+    for p in range(parts):
+        some = V[:, p * COLUMNS : (p + 1) * COLUMNS]
+        packed[p, :, : some.shape[1]] = some
+    out = np.zeros((parts, n, COLUMNS) if parts else V.shape)
 
     def strip(lo: int) -> Floats:
         """What the values to the right of the diagonal in some rows add to this row and all
         below it."""
         hi = min(lo + height, n)
-        part = np.zeros((n - lo, V.shape[1]))
-        with one_blas_thread():
-            for left in range(lo, n, TILE_POINTS):
-                right = min(left + TILE_POINTS, n)
-                tile = kernel.tile(rows[lo:hi], rows[left:right])
-                part[: hi - lo] += tile @ V[left:right]
-                first = max(left, hi)
-                if first < right:
-                    part[first - lo : right - lo] += tile[:, first - left :].T @ V[lo:hi]
-        return part
+        sums = np.zeros((parts, n - lo, COLUMNS) if parts else (n - lo, width))
+        for left in range(lo, n, TILE_POINTS):
+            right = min(left + TILE_POINTS, n)
+            tile = kernel.tile(rows[lo:hi], rows[left:right])
+            first = min(max(left, hi), right)
+            even = not any(m % DOUBLE_HEIGHT for m in (*tile.shape, first - left))
+            if parts and even and tile.flags.c_contiguous and tile.dtype == np.float64:
+                for p in range(parts):
+                    own, other = packed[p, lo:], packed[p, left:]
+                    add_symmetric_tile(
+                        address(tile), tile.shape[0], tile.shape[1], first - left, address(own),
+                        address(sums[p]), address(other), address(sums[p, left - lo :]),
+                    )  # fmt: skip
+                continue
+            for own, total in zip(packed, sums, strict=True) if parts else ((V, sums),):
+                total[: hi - lo] += tile @ own[left:right]
+                total[first - lo : right - lo] += tile[:, first - left :].T @ own[lo:hi]
+        return sums
 
     with one_blas_thread():
         starts = range(0, n, height)
         for lo, part in zip(starts, map_ordered(strip, starts, thread_count()), strict=True):
-            out[lo:] += part
-    return out
+            out[..., lo:, :] += part
+    return np.ascontiguousarray(np.concatenate(list(out), axis=1)[:, :width]) if parts else out
 
 
 def supported_product(kernel: PairKernel, rows: Any, v: Floats) -> Floats:

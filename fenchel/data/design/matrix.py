@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import Array, is_sparse, like, to_float64, to_numpy
 from fenchel.data.block import concatenate
 from fenchel.data.blocks import Block, Blocks, Totals
-from fenchel.data.design.block_products import adjoint, csr_normal_product, forward
+from fenchel.data.design.block_products import adjoint, csr_normal_product, forward, scores
 from fenchel.data.in_memory import ArrayBlocks
 from fenchel.data.intake import total_weight
 from fenchel.data.parallel import copied
@@ -132,7 +132,7 @@ class MatrixDesign(Design):
 
         def stat(block: Block) -> Concatenated:
             X = to_float64(block.X) if exact else block.X
-            z = forward(X, point[0]) + like(point[1], X)
+            z = scores(X, *point)
             return Concatenated([to_numpy(of_row(block.y, z))])
 
         return np.concatenate(self.blocks.reduce(stat))
@@ -195,7 +195,7 @@ class MatrixDesign(Design):
             known = held.get(block.start)
             if known is None:
                 y, s = working(block.y, block.X), working(block.weight, block.X)
-                h = curvature(y, forward(block.X, w) + like(b, block.X))
+                h = curvature(y, scores(block.X, w, b))
                 if s is not None and h.ndim == 1:  # joint losses do not bend linearly
                     h = h * s
                 known = active_rows(block.X, h)
@@ -266,7 +266,7 @@ def _weighted_subset(block: Block, point: Point, curvature: Curve) -> Array:
     """sᵢhᵢ of the rows at a point, for each column of h."""
     w, b = point
     y, s = working(block.y, block.X), working(block.weight, block.X)
-    h = curvature(y, forward(block.X, w) + like(b, block.X))
+    h = curvature(y, scores(block.X, w, b))
     if s is None:
         return h
     return h * (s if h.ndim == 1 else s[:, None])

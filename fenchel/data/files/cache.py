@@ -66,7 +66,7 @@ class FileStamp:
         except FileNotFoundError:
             raise TableFileError(f"{path} does not exist: check the path") from None
         except PermissionError:
-            raise TableFileError(f"{path} may not be read: change its permissions") from None
+            raise TableFileError(f"{path} cannot be read: change its permissions") from None
         if about.st_size == 0:
             raise TableFileError(f"{path} is empty: it has no columns and no rows")
         return cls(path, about.st_size, about.st_mtime_ns, ends.hexdigest())
@@ -100,7 +100,9 @@ class Mapped:
     def check(self) -> None:
         """An error if the file has become shorter than its rows: to read on would be fatal."""
         if self._map.size() < self._end:
-            raise TableFileError(f"{self.path} is cut short: it holds fewer rows than it says")
+            raise TableFileError(
+                f"{self.path} is truncated: it holds fewer rows than its header states"
+            )
 
     def release(self, lo: int, hi: int) -> None:
         """Rows lo … hi - 1 need not stay in memory; reading them again maps them again."""

@@ -190,7 +190,9 @@ class ParquetReader(Reader):
         with self.reading():
             frame = self._table.select(names).slice(start, rows).collect()
         if frame.height != rows:
-            raise TableFileError(f"{self.path} holds fewer rows than it says: write it again")
+            raise TableFileError(
+                f"{self.path} holds fewer rows than its footer states: write it again"
+            )
         return frame
 
 

@@ -91,7 +91,7 @@ def scan(
         reader = TextReader(_polars(), path, _TEXT[kind], bool(packed))
     else:
         known = ".parquet, .csv, .csv.gz, .tsv, .tsv.gz and .npy"
-        raise TableFileError(f"{path} is of no kind that scan reads: {known}")
+        raise TableFileError(f"{path} has a format that scan does not read: {known}")
     picked = _ColumnChoice.of(path, list(reader.types), target, columns, weight)
     reader.check(picked.features, picked.target, picked.weight)
     if dtype is None:

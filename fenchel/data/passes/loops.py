@@ -286,8 +286,10 @@ class GramKernel(CompiledLoop[Floats]):
         )
 
     def result(self, sums: Slots) -> Floats:
-        whole = np.tril(sums[0]).astype(np.float64, copy=False)
-        whole += np.swapaxes(np.tril(whole, -1), -1, -2)
+        lower = sums[0].astype(np.float64, copy=False)  # above the diagonal are zeros
+        whole = lower + np.swapaxes(lower, -1, -2)
+        i = np.arange(self.rows.d + 1)
+        whole[:, i, i] = lower[:, i, i]
         return whole if self.joint else whole[0]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import Array, like, to_float64, to_numpy
 from fenchel.data.block import Block
-from fenchel.data.design.block_products import adjoint, forward, weighted_gram
+from fenchel.data.design.block_products import adjoint, scores, weighted_gram
 from fenchel.data.passes.loops import (
     AdjointKernel,
     CsrSweepKernel,
@@ -76,8 +76,8 @@ class Sweep(Statistic[Totals]):
             s = None if s is None else to_float64(s)
         else:
             y, s = working(y, X), working(s, X)
-        scores = [forward(X, w) + like(b, X) for w, b in self.points]
-        r, sums = apply_rows(self.rows, y, scores, s, block.aux)
+        z = [scores(X, w, b) for w, b in self.points]
+        r, sums = apply_rows(self.rows, y, z, s, block.aux)
         return Totals(to_float64(adjoint(X, r)), to_float64(r.sum(0)), *sums)
 
     def compiled(self, block: Block, layout: RowLayout) -> SweepKernel | CsrSweepKernel | None:
@@ -149,7 +149,7 @@ class Scores(Statistic[Floats]):
 
     def __call__(self, block: Block) -> Floats:
         X = to_float64(block.X) if self.exact else block.X
-        return to_numpy(forward(X, self.point[0]) + like(self.point[1], X))
+        return to_numpy(scores(X, *self.point))
 
     def compiled(self, block: Block, layout: RowLayout) -> CompiledLoop[Floats] | None:
         if layout.order == "csr" or self.point[0].ndim > 1:
@@ -172,7 +172,7 @@ class Gram(Statistic[Floats]):
     def __call__(self, block: Block) -> Floats:
         w, b = self.point
         y, s = working(block.y, block.X), working(block.weight, block.X)
-        h = self.curvature(y, forward(block.X, w) + like(b, block.X))
+        h = self.curvature(y, scores(block.X, w, b))
         if s is not None:
             h = h * (s if h.ndim == 1 else s[:, None])
         return weighted_gram(*active_rows(block.X, h), self.centre)

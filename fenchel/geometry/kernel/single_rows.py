@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fenchel.data.arrays import is_sparse
 from fenchel.data.design.kernel import RowMaker, SingleRows
+from fenchel.data.parallel import parallel_map
 from fenchel.geometry.kernel.kernel_function import unscaled
 from fenchel.geometry.kernel.vector_kernels import Dot, Gaussian, KernelFunction, Radial
 from fenchel.geometry.radial.single import LARGEST, GaussianSums, PackedRows
@@ -27,6 +28,10 @@ from fenchel.geometry.radial.single import LARGEST, GaussianSums, PackedRows
 __all__ = ["SingleGaussians", "SingleProducts", "SingleRows", "rough_sums", "single_rows"]
 
 Floats = NDArray[np.float64]
+# Multiplications of an entry up to which a square of K is made anew: picking it from rows that lie
+# far apart takes 4 ns an entry, 6 ms for 1,024 rows.
+CHEAP = 256.0
+STRIP = 64  # rows of a square that a thread makes at once
 
 
 @final
@@ -43,6 +48,9 @@ class SingleProducts:
     @property
     def work_of_entry(self) -> float:
         return math.inf
+
+    def square(self, numbers: NDArray[np.int64]) -> None:
+        return None
 
     def maker(self, numbers: NDArray[np.int64]) -> RowMaker:
         rows = self.rows[numbers]
@@ -97,6 +105,22 @@ class SingleGaussians:
             )
 
         return gaussians
+
+    def square(self, numbers: NDArray[np.int64]) -> Floats | None:
+        if self.work_of_entry > CHEAP:
+            return None
+        few = SingleGaussians(self.factor, self.rows.subset(numbers))
+        q = len(numbers)
+        K = np.empty((q, q))
+
+        def fill(lo: int) -> None:
+            hi = min(lo + STRIP, q)
+            made = np.empty((hi - lo, q), np.float32)
+            few.maker(np.arange(lo, hi))(slice(0, q), made, np.arange(hi - lo))
+            K[lo:hi] = made
+
+        parallel_map(fill, range(0, q, STRIP))
+        return K
 
 
 def single_rows(kernel: KernelFunction, rows: Any) -> SingleRows | None:

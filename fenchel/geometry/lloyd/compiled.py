@@ -211,6 +211,44 @@ def search(
 
 
 @njit(**_settings)
+def nearest_of_range(
+    X: Rows,
+    squares: Floats,
+    centres: Centres,
+    moves: Moves,
+    fresh: bool,
+    tighten: bool,
+    tile: int,
+    labels: Labels,
+    upper: NDArray[np.float32],
+    lower: NDArray[np.float32],
+    found: Integers,
+    changed: Integers,
+    before: Labels,
+    each: NDArray[np.float32],
+    lo: int,
+    hi: int,
+) -> tuple[int, int, int, int]:
+    """`search` of those rows from lo to hi - 1 that `unsettled` leaves, or of all; in one call, as
+    threads wait for the interpreter at each. Returns how many changed their centre, were searched,
+    distances were made, and rows were looked at."""
+    own = found[lo:hi]
+    if fresh:
+        count = looked = hi - lo
+        for i in range(lo, hi):
+            own[i - lo] = i
+    else:
+        count, looked = unsettled(X, centres, moves, labels, upper, lower, lo, hi, own, tighten)
+    if count == 0:
+        return 0, 0, 0, looked
+    moved, exact = search(
+        X, squares, centres, own[:count], tile, labels, upper, lower,
+        changed[lo:hi], before[lo:hi], each,
+    )  # fmt: skip
+    return moved, count, exact, looked
+
+
+@njit(**_settings)
 def move_rows(
     X: Rows,
     weight: Floats,

@@ -40,10 +40,9 @@ from fenchel.geometry.lloyd.compiled import (
     Centres,
     Moves,
     move_rows,
+    nearest_of_range,
     own_squares,
-    search,
     shifted_squares,
-    unsettled,
 )
 from fenchel.geometry.lloyd.elkan.bounds import EachBound
 from fenchel.geometry.lloyd.elkan.compiled import nearest_by_bounds
@@ -144,6 +143,12 @@ class BoundedRows:
             self._sums = None
             self._plane = None
         self._centres = C
+        if len(C) == 1:
+            changed = int((self.labels != 0).sum())
+            self.labels[:] = 0
+            if self._sums is None:
+                self._add_all(1)
+            return Reassignment(changed, 0)
         if len(C) == 2:
             return self._split(C)
         centres, moves, between = self._prepared(C), None, None
@@ -166,23 +171,14 @@ class BoundedRows:
 
         tighten = self._tightens()
 
+        none = np.zeros(len(C))
+        known = Moves(none, none, none) if moves is None else moves
+
         def work(lo: int, hi: int) -> tuple[int, int, int, int]:
-            found = self._found[lo:hi]
-            if moves is None:
-                found[:] = np.arange(lo, hi)
-                count = looked = hi - lo
-            else:
-                bounds = self._upper, self._lower
-                count, looked = unsettled(
-                    self.X, centres, moves, self.labels, *bounds, lo, hi, found, tighten
-                )
-            changed, exact = 0, 0
-            if count:
-                changed, exact = search(
-                    self.X, self.squares, centres, found[:count], tile, self.labels,
-                    self._upper, self._lower, self._changed[lo:hi], self._before[lo:hi], each,
-                )  # fmt: skip
-            return changed, count, exact, looked
+            return nearest_of_range(
+                self.X, self.squares, centres, known, moves is None, tighten, tile, self.labels,
+                self._upper, self._lower, self._found, self._changed, self._before, each, lo, hi,
+            )  # fmt: skip
 
         spans, results = self._in_ranges(work)
         searched = sum(result[1] for result in results)
@@ -364,9 +360,10 @@ class BoundedRows:
     def _in_ranges(self, work: Any) -> tuple[list[tuple[int, int]], list[Any]]:
         """work(lo, hi) for ranges of rows, on all threads: what each row is given depends on
         nothing else."""
+        # One range a thread: threads wait for the interpreter before and after each of them, which
+        # took longer than the work where 16 threads had 64.
         n, workers = len(self.X), thread_count()
-        pieces = 4 * workers if workers > 1 else 1
-        step = max(GRID, math.ceil(n / pieces / GRID) * GRID)
+        step = max(GRID, math.ceil(n / workers / GRID) * GRID)
         spans = [(lo, min(lo + step, n)) for lo in range(0, n, step)]
         with one_blas_thread():
             return spans, parallel_map(lambda span: work(*span), spans, workers)

@@ -31,6 +31,7 @@ HalfProduct = Callable[[Tensor, Tensor], Tensor]
 # Products that are held at once, a gibibyte in single precision: a step of 1,000,000 x 128 with
 # 1024 centres took 7.5 ms in parts of 2²⁶, of which 5 ms were work and the rest launches.
 PRODUCTS = 2**28
+PART = 2**17  # rows whose coordinates are in float64 at once
 # Norms of rows are brought to at most 2⁷, so that half their squares, at most 2¹³, are halves.
 REACH = 7
 # Centres further out than this many times the rows are compared in float64.
@@ -69,7 +70,7 @@ class DeviceRows:
         s = None if weight is None else weight.double()
         self.weight = s
         self.mass = float(n if s is None else xp.sum(s))
-        self._parts = [slice(lo, min(lo + 2**17, n)) for lo in range(0, n, 2**17)]
+        self._parts = [slice(lo, min(lo + PART, n)) for lo in range(0, n, PART)]
         total = sum(xp.sum(self._weighed(X[part].double(), part), axis=0) for part in self._parts)
         # In the precision of the rows, as centres are.
         middle = (total / self.mass).to(X.dtype).double()
@@ -99,16 +100,15 @@ class DeviceRows:
         self.labels = labels = self._nearest(C)
         if before is None:
             self._clear(k)
-            for part in self._parts:
-                self._add(part, labels[part], 1)
             changed = len(labels)
+            for part in self._parts:
+                self._move(part, None, labels[part])
         else:
             rows = self.xp.nonzero(labels != before)[0]
             changed = len(rows)
-            for lo in range(0, changed, 2**17):
-                some = rows[lo : lo + 2**17]
-                self._add(some, before[some], -1)
-                self._add(some, labels[some], 1)
+            for lo in range(0, changed, PART):
+                some = rows[lo : lo + PART]
+                self._move(some, before[some], labels[some])
         sums = to_numpy(self._sums.double()) * (2.0**-self._point / self._scale)
         mass = to_numpy(self._mass.double()) * 2.0**-self._mass_point
         return Sums(sums, mass, np.asarray(to_numpy(self._counts), np.int64), changed == 0)
@@ -167,7 +167,8 @@ class DeviceRows:
     def _nearest(self, C: NDArray[Any]) -> Tensor:
         centres = (self._on_device(C) - self._middle) * self._scale
         half_squares = 0.5 * self.xp.sum(centres * centres, axis=1)
-        near = float(self.xp.max(half_squares)) <= 0.5 * FAR**2 * 4.0**REACH
+        apart = (np.asarray(C, np.float64) - self.middle) * self._scale  # here: nothing is awaited
+        near = float((apart * apart).sum(axis=1).max()) <= FAR**2 * 4.0**REACH
         n = len(self.X)
         if self._image is None or not near or len(C) == 1:
             labels = self.xp.zeros(n, dtype=self.xp.int64, device=self.X.device)
@@ -245,16 +246,19 @@ class DeviceRows:
         self._sums = xp.zeros((k, self.X.shape[1]), **whole)
         self._mass, self._counts = xp.zeros(k, **whole), xp.zeros(k, **whole)
 
-    def _add(self, rows: Any, labels: Tensor, sign: int) -> None:
-        """Add rows to the sums of centres, or take them away, in fixed point."""
+    def _move(self, rows: Any, before: Tensor | None, labels: Tensor) -> None:
+        """Take rows into the sums of their centres, and out of those before, in fixed point."""
+        xp = self.xp
         values = self._weighed(self._centred(rows) * self._scale, rows)
-        whole = self.xp.round(values * 2.0**self._point).to(self.xp.int64)
-        self._sums.index_add_(0, labels, whole * sign)
-        ones = self.xp.ones(len(labels), dtype=self.xp.float64, device=labels.device)
+        whole = xp.round(values * 2.0**self._point).to(xp.int64)
+        ones = xp.ones(len(labels), dtype=xp.float64, device=labels.device)
         mass = self._weighed(ones, rows)
-        shares = self.xp.round(mass * 2.0**self._mass_point).to(self.xp.int64)
-        self._mass.index_add_(0, labels, shares * sign)
-        self._counts.index_add_(0, labels, (mass > 0.0).to(self.xp.int64) * sign)
+        shares = xp.round(mass * 2.0**self._mass_point).to(xp.int64)
+        counts = (mass > 0.0).to(xp.int64)
+        for total, part in ((self._sums, whole), (self._mass, shares), (self._counts, counts)):
+            total.index_add_(0, labels, part)
+            if before is not None:
+                total.index_add_(0, before, part, alpha=-1)
 
 
 def _by_distances(X: Tensor, C: NDArray[Any]) -> NDArray[np.int64]:

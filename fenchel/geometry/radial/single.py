@@ -50,14 +50,20 @@ class PackedRows:
     @classmethod
     def of(cls, X: NDArray[Any], gamma: float, middle: Floats) -> Self | None:
         """None where entries are out of the range of float32's squares."""
+        rows = scaled_rows(X, gamma, middle)
+        return None if rows is None else cls._packed(rows, half_squares(rows))
+
+    @classmethod
+    def _packed(cls, rows: Singles, norms: Singles) -> Self:
         from fenchel.data.passes.microkernel.compiled import SINGLES, packed
 
-        rows = scaled_rows(X, gamma, middle)
-        if rows is None:
-            return None
         panels = np.empty(-(-len(rows) // SINGLES) * SINGLES * rows.shape[1], np.float32)
         packed(rows, SINGLES, panels)
-        return cls(rows, panels, half_squares(rows))
+        return cls(rows, panels, norms)
+
+    def subset(self, numbers: NDArray[np.int64]) -> Self:
+        """The rows with these numbers."""
+        return self._packed(self.rows[numbers], self.norms[numbers])
 
     def chosen(self, numbers: NDArray[np.int64]) -> tuple[Singles, Singles]:
         """Rows with these numbers as the rows of a product, and their norms."""

@@ -83,7 +83,7 @@ def certify(
     model : fitted estimator
         Of this library or of scikit-learn.
     X, y, sample_weight, groups : what it was fitted on
-        X in any container that `as_blocks` takes; y may lie beside the rows of `scan` and dask.
+        X in any container that `as_blocks` takes; y may be None if X carries its target.
 
     Returns
     -------

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Block, Blocks
 from fenchel.models.cluster.rows import row_of
-from fenchel.models.cluster.seeding import row_values
 from fenchel.models.estimator import as_numpy
+from fenchel.solve.online.row_values import row_values
 
 
 @dataclass(frozen=True)

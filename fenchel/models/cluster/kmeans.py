@@ -25,9 +25,14 @@ from fenchel.models.cluster.bounds.best import BoundEffort, proved_clustering, s
 from fenchel.models.cluster.centres import CentreClusterer, exponent_of, in_units
 from fenchel.models.cluster.distinct import few_rows
 from fenchel.models.cluster.lloyd import Lloyd, best_run
-from fenchel.models.cluster.rows import cluster_rows, nearest_centres
+from fenchel.models.cluster.rows import cluster_rows, is_on_device, nearest_centres
 from fenchel.models.cluster.running_means import RunningMeans
-from fenchel.models.cluster.seeding import kmeans_parallel, kmeans_plus_plus, random_rows
+from fenchel.models.cluster.seeding import (
+    kmeans_parallel,
+    kmeans_plus_plus,
+    plus_plus_on_device,
+    random_rows,
+)
 from fenchel.models.estimator import as_numpy, validated_blocks
 
 STARTS = 10  # of n_init="auto" where the start is not chosen with care
@@ -348,6 +353,10 @@ class KMeans(CentreClusterer):
             if init == "k-means||" or (init != "random" and not blocks.local):
                 return np.asarray(kmeans_parallel(blocks, k, rng, trials), blocks.dtype)
             whole = _held(blocks)
+            if init != "random" and is_on_device(whole):
+                found = plus_plus_on_device(whole.whole.X, whole.whole.weight, k, rng, trials)
+                if found is not None:
+                    return np.asarray(found, blocks.dtype)
             X, weight = whole.whole.X, whole.whole.weight
             X = X if issparse(X) else as_numpy(X)
             s = None if weight is None else np.asarray(as_numpy(weight), np.float64)

@@ -182,7 +182,7 @@ class Lloyd(Solver):
 
 @dataclass(frozen=True, slots=True)
 class BestRun:
-    """The walk that ends at the least J: its last centres, each row's label and each cluster's
+    """The run that ends at the least J: its last centres, each row's label and each cluster's
     energy there, and what every start came to."""
 
     solution: Solution[Centres]

@@ -251,12 +251,10 @@ class CostliestRows:
         labels, squares = nearest_centres(block.X, self.C)
         s, k = _weigh(block, squares), len(self.C)
         cost, rows = np.full(k, -1.0), np.zeros_like(self.C)
-        order = np.lexsort((-np.arange(len(s)), s))  # of equal ones the first row comes last
-        last = np.full(k, -1)
-        last[labels[order]] = order
-        for j in np.flatnonzero(last >= 0):
-            cost[j] = s[last[j]]
-            rows[j] = row_of(block.X, int(last[j]))
+        np.maximum.at(cost, labels, s)
+        most = np.flatnonzero(s == cost[labels])  # of equal ones the first row
+        for j, at in zip(*np.unique(labels[most], return_index=True), strict=True):
+            rows[j] = row_of(block.X, int(most[at]))
         return Costliest(summed(labels, s, k), cost, rows)
 
 
@@ -276,9 +274,14 @@ def cluster_rows(blocks: Blocks) -> ClusterRows:
     """Rows to be clustered, by their home."""
     if isinstance(blocks, ArrayBlocks) and isinstance(blocks.whole.X, np.ndarray):
         return RowsInMemory(blocks)
-    if isinstance(blocks, ArrayBlocks) and blocks.on_device and blocks.whole.X.device.type != "cpu":
+    if isinstance(blocks, ArrayBlocks) and is_on_device(blocks):
         return RowsOnDevice(blocks)
     return PassedRows(blocks)
+
+
+def is_on_device(blocks: ArrayBlocks) -> bool:
+    """Whether a table lies on an accelerator."""
+    return blocks.on_device and blocks.whole.X.device.type != "cpu"
 
 
 def summed(labels: NDArray[np.int32], values: Floats, k: int) -> Floats:

@@ -22,15 +22,18 @@ from numpy.typing import NDArray
 from fenchel.data.arrays import is_sparse, to_float64, to_numpy
 from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.memory import free_memory
+from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.distance import squared_distances
+from fenchel.geometry.lloyd.device_potential import DevicePotential
 from fenchel.geometry.lloyd.potential import Potential, drawn_index
 from fenchel.models.cluster.rows import nearest_centres, row_of
 from fenchel.models.estimator import as_numpy
-from fenchel.solve.online.compiled import reshuffle, row_keys
+from fenchel.solve.online.compiled import reshuffle
+from fenchel.solve.online.row_values import row_values
 
 Floats = NDArray[np.float64]
 ROUNDS, OVERSAMPLING = 5, 2.0  # of k-means‖, as its authors recommend
-PART = 2**22  # distances that are made at once
+PART = 2**17  # values of rows whose distances are made at once, by one thread
 # Differences from which the loops of `Potential` are worth compiling, 1 s: so many take the other
 # route 0.5 s.
 MANY = 2**28
@@ -84,20 +87,44 @@ def _by_tiles(
     if X.nbytes > free_memory() / 2:
         return None
     state = rng.bit_generator.state
-    potential = Potential(X, order, weight)
     mass = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
+    chosen = _chosen(Potential(X, order, weight), mass, k, rng, trials)
+    if chosen is None:
+        rng.bit_generator.state = state
+        return None
+    return X[order[chosen]]
+
+
+def plus_plus_on_device(
+    X: Any, weight: Any, k: int, rng: np.random.Generator, trials: int | None = None
+) -> NDArray[Any] | None:
+    """`kmeans_plus_plus` of a tensor where it lies; None where every mass vanishes before there are
+    k rows."""
+    potential = DevicePotential(X, weight, rng)
+    trials = 2 + int(np.log(k)) if trials is None else trials
+    chosen = _chosen(potential, potential.mass(), k, rng, trials)
+    return None if chosen is None else np.asarray(to_numpy(potential.rows(chosen)))
+
+
+def _chosen(
+    potential: Potential | DevicePotential,
+    mass: Floats,
+    k: int,
+    rng: np.random.Generator,
+    trials: int,
+) -> list[int] | None:
+    """Places of k rows in the order in which they lie; mass: Σ s up to each."""
     chosen = [drawn_index(mass, float(rng.random(1)[0]) * mass[-1])]
     potential.add(chosen[0])
     for _ in range(1, k):
         u = rng.random(trials)
         if potential.vanished:
-            rng.bit_generator.state = state
             return None
         drawn = potential.drawn(u)
         best = int(potential.gains(drawn).argmax()) if trials > 1 else 0
         chosen.append(int(drawn[best]))
         potential.add(chosen[-1])
-    return X[order[chosen]]
+    return chosen
 
 
 def random_rows(X: Any, weight: Floats | None, k: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -208,17 +235,6 @@ def _keys(X: Any, rng: np.random.Generator) -> NDArray[np.uint64]:
     return keys
 
 
-def row_values(X: Any) -> NDArray[np.uint64]:
-    """A number for each row, made of its values alone."""
-    if not is_sparse(X):
-        X = X.view()
-        X.flags.writeable = False  # one type for the compiled loop, whatever was given
-    rows = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
-    keys = np.empty(X.shape[0], np.uint64)
-    row_keys(rows, np.zeros(X.shape[0], np.int64), keys)
-    return keys
-
-
 def _drawn(total: Floats, u: Floats, order: NDArray[np.int64]) -> list[int]:
     return [int(order[drawn_index(total, one)]) for one in u * total[-1]]
 
@@ -237,6 +253,10 @@ def _distances(X: Any, rows: list[int]) -> Floats:
     out = np.empty((len(rows), n))
     some = X[rows]
     step = max(PART // max(X.shape[1], len(rows)), 256)
-    for lo in range(0, n, step):
+
+    def part(lo: int) -> None:
         out[:, lo : lo + step] = squared_distances(X[lo : lo + step], some).T
+
+    with one_blas_thread():
+        parallel_map(part, range(0, n, step))
     return out

@@ -1,4 +1,4 @@
-"""Folds of a table: rows to fit on, and judgements of many points on the others."""
+"""Folds of a table: training rows, and the scores of many points on the held-out rows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def own_tables(folds: Sequence[MemoryFold], job: Callable[[Blocks], T], n_jobs: 
     """job of each part to fit, held as a table of its own: for solvers that want columns, not
     passes. As many at a time as there are cores, or n_jobs; the answers do not depend on it."""
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 leaves nobody to work: None for every core, or a number of them")
+        raise ValueError("n_jobs must not be 0: give None for every core, or a number of processes")
     cores = thread_count()
     jobs = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
     jobs = min(jobs, len(folds))

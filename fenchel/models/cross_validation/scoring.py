@@ -56,7 +56,7 @@ class Scoring:
 
 
 def with_classes(scorer: Any, classes: NDArray[Any]) -> Any:
-    """The scorer, told of all classes where its metric asks for them: the rows of a fold may lack
+    """The scorer, given all classes where its metric needs them: the rows of a fold may lack
     one. Of two classes the second is the positive one."""
     if not isinstance(scorer, _BaseScorer):
         return scorer

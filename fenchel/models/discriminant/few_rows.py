@@ -49,7 +49,7 @@ class RowSpace:
         return np.asarray((self.V @ axes) / self.unit[:, None])
 
     def inward(self, axes: Floats) -> tuple[Floats, Floats]:
-        """Axes (d, ·) in the coordinates, and inner products of what is left of them."""
+        """Axes (d, ·) in the coordinates, and inner products of their residuals."""
         U = axes * self.unit[:, None]
         inside = self.V.T @ U
         left = U - self.V @ inside

@@ -145,7 +145,7 @@ class LinearDiscriminantAnalysis(
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         check_shrinkage(self)
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         self._check_components()

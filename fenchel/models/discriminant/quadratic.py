@@ -134,7 +134,7 @@ class QuadraticDiscriminantAnalysis(SelfCertified, OwnCovariances):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> QuadraticDiscriminantAnalysis:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         check_shrinkage(self)
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         sums = class_sums(blocks, len(self.classes_), shared=False)

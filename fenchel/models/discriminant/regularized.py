@@ -117,7 +117,7 @@ class RegularizedDiscriminantAnalysis(SelfCertified, OwnCovariances):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> RegularizedDiscriminantAnalysis:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         self._solve(class_sums(blocks, len(self.classes_), shared=False), blocks)
         return self
@@ -217,7 +217,7 @@ class RegularizedDiscriminantAnalysisCV(SelfCertified, OwnCovariances):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> RegularizedDiscriminantAnalysisCV:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         lams, gammas = _grid("lams", self.lams), _grid("gammas", self.gammas)
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         sums = class_sums(blocks, len(self.classes_), shared=False)

@@ -45,7 +45,7 @@ Strength = Callable[[float], float]  # λ, given Σs
 class Expansions:
     """The problems of a fit, on the rows that have weight.
 
-    members: their numbers, None for all; factor: the estimator's objective over the house's.
+    members: their numbers, None for all; factor: the estimator's objective over ours.
     """
 
     rows: RowsWithKernel
@@ -218,7 +218,7 @@ def regressor_expansions(
 
 
 def unit(weight: float) -> float:
-    """The factor of an objective that is the house's own."""
+    """The factor of an objective that is the mean loss plus the penalty, as ours is."""
     return 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,10 @@ class GramRows:
     def among(self, first: Numbers, second: Numbers) -> Floats:
         """The kernel between rows of the fit given by their numbers."""
         return self.kernel.tile(self.rows[first], self.rows[second])
+
+    def among_members(self, members: Numbers) -> GramRows:
+        """The kernel on some of the rows."""
+        return replace(self, rows=self.rows[members])
 
     def design(
         self, y: Floats, s: Floats | None, members: Numbers | None = None

@@ -158,7 +158,7 @@ class KernelLogisticRegression(ScoreClassifier, Estimator, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelLogisticRegression:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         self._check_strength()
         self.classes_, blocks = encode_labels(self, X, y, sample_weight, self.class_weight)
         K = len(self.classes_)

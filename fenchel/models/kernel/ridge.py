@@ -151,7 +151,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRidge:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = target_rows(self, X, y, sample_weight)
         found = RidgeRows.of(blocks, dropped=self.landmarks is None)
         alphas = each_target(to_numpy(self.alpha), found.y.shape[1])

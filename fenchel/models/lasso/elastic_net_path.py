@@ -210,7 +210,7 @@ class ElasticNetPath:
 
 
 def _below_rounding(penalty: Penalty, design: MatrixDesign) -> bool:
-    """Whether the weight of |w|₁ may be below the rounding errors of X'r, told by a few rows: no
+    """Whether the weight of |w|₁ may be below the rounding errors of X'r, judged by a few rows: no
     dual point in float64 would then fit under it, and least squares may do."""
     if not isinstance(penalty, L1L2) or not design.blocks.local:
         return False

@@ -180,7 +180,7 @@ class ERMClassifier(LinearClassifier):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMClassifier:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         penalty = penalty_of(self)
         if self.kernel is not None:
             kernel_strength(self)
@@ -326,7 +326,7 @@ class ERMRegressor(SingleTarget):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ERMRegressor:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         if isinstance(self.loss, Margin | Joint):
             raise ValueError(
                 f"ERMRegressor needs a loss of the residual, not {self.loss}: take ERMClassifier "

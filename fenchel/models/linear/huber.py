@@ -111,7 +111,7 @@ class HuberRegressor(SingleTarget):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = single_rows(self, X, y, sample_weight)
         found = huber(
             blocks,

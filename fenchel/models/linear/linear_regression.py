@@ -96,7 +96,7 @@ class LinearRegression(LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = target_rows(self, X, y, sample_weight)
         for name in ("rank_", "singular_"):
             self.__dict__.pop(name, None)

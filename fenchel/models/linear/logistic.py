@@ -161,7 +161,7 @@ class LogisticRegression(StepCallbacks, LogisticClassifier):
     @fit_method
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         C, ratio = strength(self)
         check_corners(self.solver, ratio)
         self.classes_, blocks = encode_labels(self, X, y, sample_weight, self.class_weight)
@@ -268,7 +268,7 @@ def check_corners(solver: str, ratio: float) -> None:
 def log_problem(
     design: MatrixDesign, n_classes: int, C: float, intercept: bool, ratio: float = 0.0
 ) -> Problem:
-    """The house's problem: weights summing to one, λ = 1 / (C Σs)."""
+    """The objective over C Σs: weights that sum to one, λ = 1 / (C Σs)."""
     strength = C * design.weight
     if strength == 0.0:
         raise ValueError(

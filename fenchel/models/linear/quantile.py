@@ -88,7 +88,7 @@ class LeastAbsoluteDeviations(SingleTarget):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LeastAbsoluteDeviations:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = single_rows(self, X, y, sample_weight)
         penalty = L2(float(self.alpha))
         problem = Problem(Absolute(), penalty, MatrixDesign(blocks), self.fit_intercept)
@@ -187,7 +187,7 @@ class QuantileRegressor(SingleTarget):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuantileRegressor:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         quantiles = self._quantiles()
         blocks = single_rows(self, X, y, sample_weight)
         if np.ndim(self.quantile) == 0:

@@ -127,7 +127,7 @@ class PairwiseRanker(Estimator):
         self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> PairwiseRanker:
         """Fit to rows X and targets y, pairs being made within each of `groups` (labels of any
-        kind, one a row); for `scan` and dask tables y may lie beside the rows."""
+        kind, one a row); y may be None if X carries its target (`scan`, dask)."""
         last = self.__dict__.get("coef_") if self.warm_start else None
         blocks, pairs = paired_rows(self, X, y, groups, sample_weight)
         problem = Ranking(LOSSES[self.loss], L2(self.alpha), _near_design(blocks), pairs)

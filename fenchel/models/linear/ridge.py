@@ -113,7 +113,7 @@ class Ridge(LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = target_rows(self, X, y, sample_weight)
         alpha = to_numpy(self.alpha)
         if self.positive:

@@ -51,7 +51,7 @@ def with_intercept_column(estimator: Any, blocks: Blocks) -> Blocks:
 
 
 def problem_on(estimator: Any, rows: Blocks, loss: Loss, penalty: str, factor: float) -> Problem:
-    """The estimator's objective over `factor`, in the house's scale: a mean and a penalty."""
+    """The estimator's objective over `factor`: a mean loss and a penalty."""
     lam = 1.0 / factor
     omega: Penalty = L1(lam) if penalty == "l1" else L2(lam)
     free = estimator.fit_intercept and not penalises_intercept(estimator)
@@ -256,7 +256,7 @@ class LinearSVR(SingleTarget):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVR:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = single_rows(self, X, y, sample_weight)
         loss, times = svr_loss(self)
         factor = times * float(self.C) * total_weight(blocks)
@@ -274,7 +274,7 @@ class LinearSVR(SingleTarget):
 
 
 def svr_loss(estimator: Any) -> tuple[Loss, float]:
-    """The house's loss and how many of it make the estimator's: the house halves squares."""
+    """Our loss, and the factor between it and scikit-learn's: ours is half the square."""
     if estimator.loss == "epsilon_insensitive":
         return EpsilonInsensitive(estimator.epsilon), 1.0
     return SquaredEpsilonInsensitive(estimator.epsilon), 2.0

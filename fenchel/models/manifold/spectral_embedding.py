@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-10  # residual of eigenvectors, of eigen_tol="auto"
 FINEST = 1e-12  # what rounding lets it reach
 FARTHEST = 1000  # power of two of the coordinates
-# An eigenvalue as near to 1 is that of parts of the graph that hardly hang together.
+# An eigenvalue as near to 1 is that of a nearly disconnected part of the graph.
 NEARLY_ONE = 1e-11
 
 
@@ -194,8 +194,8 @@ class SpectralEmbedding(OfAffinities, SpectralMap):
         if nearly:
             warn_outside(
                 f"{type(self).__name__}: {nearly} further eigenvalues are 1 to rounding: the graph "
-                f"has {nearly + 1} parts that hardly hang together, and the first columns only "
-                "tell them apart",
+                f"has {nearly + 1} nearly disconnected parts, and the first columns only "
+                "separate them",
                 UserWarning,
             )
         return self

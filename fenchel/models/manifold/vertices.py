@@ -17,8 +17,8 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.data.blocks import Blocks
 from fenchel.geometry.graph.components import GraphComponents
-from fenchel.models.cluster.seeding import row_values
 from fenchel.models.neighbours.training_rows import dense_rows
+from fenchel.solve.online.row_values import row_values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,10 +11,11 @@ from fenchel.convex.certificate import warn_outside
 from fenchel.models.cluster.kmeans import KMeans
 from fenchel.models.cluster.rows import nearest_centres
 from fenchel.models.cluster.seeding import kmeans_plus_plus, random_rows
-from fenchel.solve.mixture.components import Kind, MixtureComponents, assigned
+from fenchel.solve.mixture.components import Kind, MixtureComponents
 from fenchel.solve.mixture.starts import (
     StartRows,
     doubled,
+    log_likelihood,
     of_labels,
     of_responsibilities,
     replaced,
@@ -74,7 +75,7 @@ def _best_of_kmeans(
             groups = KMeans(k, n_init=1, random_state=int(seed), prove=False)
             found = groups.fit(unit, sample_weight=rows.weight)
             start = _of_clusters(rows, kind, found.labels_, floor)
-            value = float(rows.weight @ assigned(start.joint_logs(rows.z))[0])
+            value = log_likelihood(start, rows)
             if best is None or value > best[0]:
                 best = value, start
     assert best is not None

@@ -149,7 +149,7 @@ class Adaline(SequentialClassifier):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Adaline:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         begun = time.perf_counter()
         before = self.__dict__.get("classes_")
         self.classes_, blocks = encode_labels(self, X, y, sample_weight, self.class_weight)

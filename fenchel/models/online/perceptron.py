@@ -266,8 +266,8 @@ class Perceptron(PerceptronUpdates):
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """x·w + b or, for "voted", the share of looks of the planes that say yes minus those that
-        say no: shape (n,) for two classes, (n, K) for more."""
+        """x·w + b or, for "voted", Σ votes·sign(x·w + b) / Σ votes, the votes of a plane being the
+        rows that it survived (Freund and Schapire): shape (n,) for two classes, (n, K) for more."""
         if self.average != "voted" or "votes_" not in self.__dict__:
             return linear_scores(self, X)
         blocks = validated_blocks(self, X, reset=False)

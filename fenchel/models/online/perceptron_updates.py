@@ -56,7 +56,9 @@ class PerceptronUpdates(PerceptronProof):
         ridge, lasso = self._strengths()
         if self.average == "voted":
             if ridge or lasso:
-                raise ValueError("average='voted' knows no penalty: take 'last' or 'averaged'")
+                raise ValueError(
+                    "average='voted' takes no penalty: use average='last' or 'averaged'"
+                )
             self._state = [Votes(np.append(W[k], b[k])) for k in range(K)]
         elif ridge or lasso:
             mean = self.average == "averaged"

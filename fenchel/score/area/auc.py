@@ -127,7 +127,7 @@ class Spread:
 
     @property
     def variance(self) -> float:
-        """Of the area; NaN where a class is worth one row, whose spread nobody knows."""
+        """Of the area; NaN where a class has one effective row: no estimate of its variance."""
         return sum(self._parts)
 
     @property

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 S = TypeVar("S")
 MANY = 1 << 15  # rows from which sorting in buckets pays for loading the compiled loops
 BUCKET = 1 << 15  # rows of a bucket, on average; more than 256 of them would scatter too widely
-CELLS = 4096  # of the table that finds a bucket
+CELLS = 4096  # resolution of the lookup table of the bucket sort
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class _Given(NamedTuple):
 def _counted(
     y: Any, predicted: Any, labels: Any, threshold: Any, sample_weight: Any, pos_label: Any
 ) -> _Given:
-    """What the figure counts: the arguments told apart by their shapes, and checked."""
+    """What the figure counts: the arguments distinguished by their shapes, and checked."""
     ready = isinstance(y, Curve | Confusion)
     shape = () if ready else np.shape(np.asarray(y))
     if not ready and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1 < shape[0])):

@@ -1,4 +1,4 @@
-"""Predicted numbers against observed ones, and what is left between them."""
+"""Predicted against observed numbers, and residuals."""
 
 from __future__ import annotations
 

@@ -9,23 +9,41 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fenchel.data.passes.microkernel.compiled import ROWS, packed, points_of_panel, products
+from fenchel.data.passes.native.compiled import call_trsm, triangular_solve
 
 _settings: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Columns of a product that are added up in registers: a panel of them is 128 KiB in float32.
 COLUMNS = 1024
 
-__all__ = ["COLUMNS", "pack_points", "points_of_panel", "subtract_products"]
+__all__ = [
+    "COLUMNS",
+    "pack_points",
+    "points_of_panel",
+    "solve_rows",
+    "subtract_products",
+    "triangular_solve",
+]
 
 
 @njit(**_settings)
 def pack_points(
-    A: NDArray[Any], first: int, last: int, k: int, width: int, out: NDArray[Any]
+    A: NDArray[Any], first: int, last: int, lo: int, hi: int, width: int, out: NDArray[Any]
 ) -> None:
-    """Rows first … last - 1 of A, columns before k, in panels of `width` rows, COLUMNS at once."""
+    """Rows first … last - 1 of A, columns lo … hi - 1, in panels of `width` rows; to be called for
+    COLUMNS columns at once."""
     size = -(-(last - first) // width) * width
-    for lo in range(0, k, COLUMNS):
-        here = min(COLUMNS, k - lo)
-        packed(A[first:last, lo : lo + here], width, out[lo * size : (lo + here) * size])
+    packed(A[first:last, lo:hi], width, out[lo * size : hi * size])
+
+
+@njit(**_settings)
+def solve_rows(
+    trsm: int, A: NDArray[Any], lo: int, hi: int, k: int, end: int, single: bool
+) -> None:
+    """A[i, k … end - 1] L⁻ᵀ in place for rows lo … hi - 1, L the lower triangle of A[k:end, k:end]:
+    called from Python BLAS would hold the interpreter."""
+    n, size = len(A), A.itemsize
+    corner, rows = A.ctypes.data + size * (k * n + k), A.ctypes.data + size * (lo * n + k)
+    call_trsm(trsm, hi - lo, end - k, corner, n, rows, n, single)
 
 
 @njit(**_settings)

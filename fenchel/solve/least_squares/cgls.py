@@ -1,4 +1,11 @@
-"""Least squares where even d² numbers are too many: conjugate gradients, one pass a step."""
+"""Conjugate gradients on the normal equations (CGLS), restarted from a residual in double-double.
+
+    minimise over (w, b):  Σ sᵢ (yᵢ - xᵢ·w - b)²
+
+For tables whose d x d Gram matrix is too large. Cost: one pass over the rows a step.
+
+Reference: Björck, Numerical Methods for Least Squares Problems (1996), section 7.4.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +20,7 @@ from fenchel.data.blocks import Block, Blocks, Totals
 from fenchel.data.linear_algebra.double_double import DoubleDouble
 from fenchel.solve.least_squares.scaling import Floats, Scaling, residuals
 
-_TOLERANCE = 1e-12
+_TOLERANCE = 1e-12  # of |X|·|r|: what a gradient in float64 can be brought to
 _STEPS = 5000
 _RESTARTS = 8
 

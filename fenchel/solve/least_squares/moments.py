@@ -1,4 +1,4 @@
-"""What one pass tells of a regression table: weight, means and scatter of [x, y] together."""
+"""Sufficient statistics of a regression: weight, means and scatter of [x, y], in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Least squares and ridge regression with coefficients that may not be negative."""
+"""Nonnegative least squares and ridge regression.
+
+    minimise over w ≥ 0, b:  Σ sᵢ (yᵢ - xᵢ·w - b)² + α|w|²
+
+Reference: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The square loss under an L2 penalty, solved by its normal equations and then refined.
+"""Ridge regression by its normal equations, primal or dual, with iterative refinement.
 
 A factor of X̃'SX̃ + αI (d x d), or of S^½X̃X̃'S^½ + αI (n x n) where there are more columns than
 rows, proposes; the gradient over all rows corrects it until the certificate closes.

@@ -1,4 +1,4 @@
-"""The rows as a least squares solver sees them: scaled by powers of two, surveyed, and fitted.
+"""Scaling of the columns by powers of two, the extremes and moments of columns, and residuals.
 
 Every quantity is a statistic for `blocks.reduce`: its size does not grow with the rows.
 """

@@ -1,6 +1,10 @@
-"""Triangular factors of a table: R'R = X'SX from the Gram matrix or from orthogonalised rows.
+"""Tall-skinny QR (TSQR) and Cholesky factors of the Gram matrix: R with R'R = X'SX.
 
-A factor proposes corrections; how good it must be is decided by who measures the residual.
+Cost: one pass, of nd² multiplications for the Gram matrix and 2nd² for QR. A factor gives the
+corrections of iterative refinement: its error decides the rate, not the result.
+
+Reference: Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR and
+LU factorizations, SIAM J. Sci. Comput. 34 (2012).
 """
 
 from __future__ import annotations

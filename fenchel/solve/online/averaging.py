@@ -1,4 +1,8 @@
-"""What an online algorithm carries from row to row."""
+"""State of the online algorithms: last, averaged and voted planes of the perceptron and Adaline.
+
+Reference: Freund and Schapire, Large margin classification using the perceptron algorithm, Machine
+Learning 37 (1999).
+"""
 
 from __future__ import annotations
 

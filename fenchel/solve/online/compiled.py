@@ -1,4 +1,4 @@
-"""Row after row: the loops that no array operation can express, for dense and sparse rows alike.
+"""Updates of the perceptron and of Adaline row by row, over dense and compressed sparse rows.
 
 rows is (X,) or (data, indices, indptr). codes holds class numbers; W (K, d) has one row for each
 class against the rest, or a single one for class 1 against class 0. weight and order may be empty:

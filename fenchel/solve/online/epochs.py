@@ -1,4 +1,4 @@
-"""The rows in the order in which an online algorithm meets them."""
+"""Order of the rows in each epoch of an online algorithm, shuffled reproducibly."""
 
 from __future__ import annotations
 

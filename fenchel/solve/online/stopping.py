@@ -1,4 +1,4 @@
-"""When an online algorithm has learnt enough: per plane, by its loss or by rows held out."""
+"""Early stopping of an online algorithm, for each plane: by its loss, or by held-out rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bent losses by augmented Lagrangians: smooth problems whose minimisers meet the kinks exactly.
+"""Semismooth Newton augmented Lagrangian method (SSNAL) for piecewise-linear losses.
 
 The scores u = Φw + b are set free and tied back by multipliers θ, one a row. For given θ and μ the
 best u is a prox, and what is left is the smooth problem of the loss's Moreau envelope about θ; its
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fenchel.convex.loss.base import PiecewiseLinear
 from fenchel.convex.penalty import L2, is_unpenalised
-from fenchel.convex.problem import Evaluation, Problem
+from fenchel.convex.problem import EPS, Evaluation, Problem
 from fenchel.data.blocks import Block
 from fenchel.data.design.matrix import MatrixDesign, Point
 from fenchel.data.in_memory import ArrayBlocks
@@ -126,7 +126,7 @@ class AugmentedLagrangian(Solver):
             point, few = self._newton(problem, point, few)
             if self._is_solved(problem, point, few):
                 break
-        # The others knew of no change of slope: all rows together say how far to go.
+        # Frozen rows may change their piece along v: the line search is repeated with all rows.
         v = unpack(problem, pack(problem, point) - pack(problem, state.point))
         dz = subproblem.rows.table.map_rows(v, _score, exact=False)
         new = self._moved(problem, state.point, subproblem, v, dz)
@@ -297,7 +297,10 @@ def _penalised_newton_step(
     if problem.intercept:  # b at its best for every w, in the coordinates (w, b + centre·w)
         g = g - centre * subproblem.grad_b
         tilt, mass = H[size, :size], max(float(H[size, size]), 1e-300)
+        # A heavy row leaves nothing but rounding of its own squares, of either sign.
+        noise = 32.0 * EPS * np.diagonal(G)
         G -= np.outer(tilt, tilt / mass)
+        G.flat[:: size + 1] += noise
         g = g - tilt * (subproblem.grad_b / mass)
     assert isinstance(problem.loss, PiecewiseLinear)
     G.flat[:: size + 1] += _tikhonov(subproblem, problem.loss.smoothing)[pick]

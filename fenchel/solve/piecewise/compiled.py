@@ -1,4 +1,4 @@
-"""Dual ascent over compressed sparse rows: one multiplier at a time, each to its own optimum."""
+"""Dual coordinate ascent over compressed sparse rows: each multiplier to its optimum in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""A first dual point by coordinate ascent, for sparse tables too wide to factor anything."""
+"""Dual coordinate ascent with shrinking: a first dual point for sparse tables too wide to factor.
+
+    maximise over θ:  -Σ sᵢ l*(yᵢ, θᵢ)/S - |Φ*(sθ)|²/(2λS²)
+
+Cost: an epoch is one read of the entries.
+
+Reference: Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
+large-scale linear SVM, ICML (2008).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +37,7 @@ class Ascent:
 
 
 def dual_ascent(problem: Problem, y: Floats, s: Floats, goal: float) -> Ascent:
-    """Rounds over the rows, each θᵢ in turn going to its best value with the others held.
+    """Epochs over the rows: each θᵢ in turn is maximised with all others fixed.
 
     Rows that rest at an end of their domain are left out, and the others brought together. A free
     intercept is held by λb²/2 here. The order of the rows is drawn from a fixed seed. Ends at the

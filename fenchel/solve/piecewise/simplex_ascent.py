@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def simplex_ascent(problem: Problem, y: NDArray[np.int64], s: Floats, goal: float) -> Ascent:
-    """Rounds over the rows, the K multipliers of each going to their best with the others held.
+    """Epochs over the rows: the K multipliers of each are maximised with all others fixed.
 
     With the others held the dual of a row is |q − v|² over the simplex: one projection. A free
     intercept is held by λ|b|²/2 here. The order of the rows is drawn from a fixed seed. Ends at

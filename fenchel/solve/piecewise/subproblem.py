@@ -1,4 +1,4 @@
-"""One smooth problem on the way to a kinked one: the loss's Moreau envelope about multipliers θ.
+"""The subproblem of an augmented Lagrangian: the loss's Moreau envelope about multipliers θ.
 
 Rows that lie far from every joint keep the slope of their piece, whatever a step does. They enter
 as one linear function, and Newton's steps are made with the others alone; a look at all rows
@@ -32,8 +32,8 @@ SHRINK_TO = 12  # one row in so many is kept near
 
 @dataclass(frozen=True, slots=True)
 class FrozenRows:
-    """The rows left out, each on the straight piece of its slope t: Σ s l = pull·w + level b + rest
-    and Σ s l*(y, t) = fall."""
+    """Linear contribution of the rows frozen at slope t (shrinking):
+    Σ s l = grad_w·w + grad_b b + rest and Σ s l*(y, t) = conjugate_sum."""
 
     grad_w: Floats
     grad_b: float

@@ -3,7 +3,7 @@
     Q(w, b) ≥ Σₖ Σᵢ sᵢθₖᵢrₖᵢ + Σ ηw - Σₖ [μₖ·(wₖ₊₁ - wₖ) + λₖ(bₖ₊₁ - bₖ)]
               - Σₖ |⟨(pₖ, eₖ), (Δwₖ, Δbₖ)⟩|
 
-with the signs of `solve.crossing`. θ, η, λ and ν are floating-point numbers inside their intervals;
+with the signs of `solve.quantile`. θ, η, λ and ν are floating-point numbers inside their intervals;
 the sums are made of exact products, in pairs of floats or by `math.fsum`, on the rows as they came,
 but for powers of two. What is charged for (p, e), with |·| ≤ their errors added:
 

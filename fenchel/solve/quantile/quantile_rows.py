@@ -1,4 +1,4 @@
-"""Rows in memory as the program of several quantiles sees them, and quantiles apart on them."""
+"""Rows in memory, scaled for the linear program of several quantiles; feasible planes on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Hessian of a ranking, Φ'LΦ + λ: L is the Laplacian of the graph whose edges are the pairs."""
+"""The Hessian of a ranking, Φ'LΦ + λI, L the Laplacian of the graph of the active pairs."""
 
 from __future__ import annotations
 

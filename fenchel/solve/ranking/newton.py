@@ -1,4 +1,5 @@
-"""Newton's method for rankings: few of the curved pairs tell the Hessian, all of them the slope."""
+"""Newton's method for pairwise ranking: the Hessian from a sample of the active pairs, the gradient
+from all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method in coefficients, intercept and scale together: Huber's regression.
+"""Newton's method for Huber's regression with concomitant scale, over (w, b, σ) together.
 
 On inliers the loss is r²/σ, whose Hessian the gram matrix of (x, 1, r/σ) gives, so one pass makes
 it; outliers have none. The problem is first solved on a sample of its rows.

@@ -1,4 +1,4 @@
-"""The rows as Huber's regression sees them, and the intercept and scale that it begins with."""
+"""Rows scaled by powers of two for Huber's regression, and its start: median and a first scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fenchel.solve.centring import CentredProblem, centred
 
 Floats = NDArray[np.float64]
 FEW = 1024  # rows that tell a first scale
-MOST = 2000  # rows whose own span is worth finding
+MOST = 2000  # rows up to which X is replaced by its coordinates in the row space
 EPS = float(np.finfo(np.float64).eps)
 
 

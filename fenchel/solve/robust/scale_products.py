@@ -1,4 +1,4 @@
-"""The Hessian of Huber's regression by its products with vectors, where it is too large."""
+"""Products of the Hessian of Huber's regression with vectors, for tables too wide for a matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Huber's regression where no scale is left: least absolute deviations under a ridge penalty.
+"""The limit σ → 0 of Huber's regression: least absolute deviations under a ridge penalty.
 
 minimise 2ε Σ sᵢ|yᵢ - xᵢ·w - b| + α|w|²,  whose dual is
 maximise Σ sθy - |η|²/(4α) over |θ| ≤ 2ε with Σ sθx = η, Σ sθ = 0

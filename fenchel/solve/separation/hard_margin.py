@@ -297,7 +297,7 @@ class _RowGeneration:
         return True
 
     def _forget(self, w: Floats) -> None:
-        """Keep the rows that carry λ and, of the others, those nearest to the plane."""
+        """Keep the rows with λ > 0 and, of the rest, those nearest to the plane."""
         assert self.X is not None
         most = max(6 * (self.keep + 16), 3 * int((self.lam > 0.0).sum()))
         if len(self.rows) <= most:

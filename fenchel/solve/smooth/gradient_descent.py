@@ -1,4 +1,11 @@
-"""Gradient descent, plain, accelerated and with a line search, and what its rate must be."""
+"""Gradient descent: with constant step, accelerated (Nesterov), or with a line search; its rate.
+
+    v ← v - η∇P(v);   on a quadratic the error along eigenvector i shrinks by 1 - ηλᵢ
+
+Cost: one or two passes a step.
+
+Reference: Nesterov, Introductory Lectures on Convex Optimization (2004), chapter 2.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class DescentMemory:
-    """The step size, the path walked so far, and the momentum of the accelerated kind."""
+    """The step size, the iterates so far, and the momentum of the accelerated kind."""
 
     step: float
     path: tuple[Floats, ...]

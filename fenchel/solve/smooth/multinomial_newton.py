@@ -1,4 +1,5 @@
-"""Newton directions of a joint loss: its Hessian acts through products, on few rows."""
+"""Newton's method for joint losses of many classes: products with the Hessian on a sample of rows,
+preconditioned by a Kronecker product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method with as few Hessians as the data allow.
+"""Subsampled Newton's method with L-BFGS corrections.
 
 The problem is first solved on a sample of its rows, which is a smaller problem for the same
 solver; the sample's Hessian then preconditions quasi-Newton steps on all rows, one pass each.

@@ -1,4 +1,11 @@
-"""Newton's method where no Hessian can be made: its products with vectors are enough."""
+"""Truncated Newton's method: directions by preconditioned conjugate gradients (Newton-CG).
+
+    ∇²P p ≈ ∇P, to a residual of η|∇P| with η ~ √|∇P|;   Jacobi preconditioner
+
+Cost: one pass a product with the Hessian. For tables too wide, or too sparse, for a d x d matrix.
+
+Reference: Nocedal and Wright, Numerical Optimization (2006), section 7.1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinate descent on a quadratic with corners, one coordinate after another."""
+"""Cyclic coordinate descent on an L1-penalised quadratic, by soft thresholds."""
 
 from __future__ import annotations
 

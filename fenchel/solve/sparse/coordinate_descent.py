@@ -1,4 +1,11 @@
-"""Corners in the penalty: few columns matter, and coordinate descent on those finds which."""
+"""Coordinate descent on a working set of columns, for penalties a‖w‖₁ + b|w|²/2.
+
+Cost: the working set is gathered once; one pass over the table a step finds the columns that
+violate the optimality conditions and proves the gap.
+
+Reference: Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via
+coordinate descent, J. Stat. Softw. 33 (2010); Tibshirani et al., Strong rules, JRSS B 74 (2012).
+"""
 
 from __future__ import annotations
 
@@ -40,10 +47,10 @@ IDLE = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoordinateMemory:
-    """The scores and the centred dual point of a state, what it pulls, and what is proved.
+    """The scores and the centred dual point of a state, and its certificate.
 
     before: the weight of |w|₁ in the problem solved last; omega: the penalty of the point; rel: the
-    gap reached by the last step on the columns at hand; best, idle: the least gap so far, and how
+    gap reached by the last step on the working set; best, idle: the least gap so far, and how
     many steps on the same columns have not halved it.
     """
 
@@ -65,7 +72,7 @@ class CoordinateMemory:
 class CoordinateDescent(Solver):
     """Coordinate descent on a growing set of columns. Smooth losses; L1, elastic net, w ≥ 0.
 
-    A step solves the problem on the columns at hand, by Newton models of the loss (one for squares)
+    A step solves the problem on the working set, by Newton models of the loss (one for squares)
     whose minimum coordinate descent finds in the Gram matrix, and then looks once at all columns:
     for the proof, and for those that belong to the set. `goal` is the relative gap in the end; no
     step is solved further than that. This process holds a few n-vectors and the columns of the set.
@@ -125,7 +132,7 @@ class CoordinateDescent(Solver):
             rel = max(self.goal, min(0.1 * gap, 0.1)) if gap > self.goal else 0.1 * gap
             if self.eager or (memory.a < memory.before < math.inf and self.goal > 0.0):
                 rel = min(rel, self.goal)  # a step down a path: the strong rule knows the columns
-            if memory.rel <= rel:  # reached on the columns at hand, and not enough
+            if memory.rel <= rel:  # reached on the working set, and not enough
                 rel = 0.1 * memory.rel
             known = working_set.size
             working_set.admit(np.flatnonzero(w.any(axis=1) if w.ndim == 2 else w))
@@ -162,7 +169,7 @@ class CoordinateDescent(Solver):
         z: Floats,
         last: CoordinateMemory | None,
     ) -> State:
-        """The state at a point: one look at all columns."""
+        """The state at a point, after one pass over all columns."""
         loss, columns = problem.loss, working_set.columns
         z = z if z.ndim == np.ndim(point[0]) else np.broadcast_to(z, (columns.n_rows,))
         theta = loss.gradient(columns.y, z)
@@ -198,7 +205,7 @@ class CoordinateDescent(Solver):
         return State(point, seen, proof.gap, False, memory, dual)
 
     def prove(self, problem: Problem, state: State) -> Certificate | None:
-        """Made with the state: the look at all columns told it."""
+        """The certificate that `_reached` computed from its pass over all columns."""
         memory: CoordinateMemory = state.memory
         return memory.proof
 

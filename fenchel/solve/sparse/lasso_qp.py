@@ -1,4 +1,7 @@
-"""A quadratic with corners: coordinate descent finds the support, Newton's step does the rest."""
+"""An L1-penalised quadratic: coordinate descent for the support, then Newton's step on it.
+
+minimise ½ w'Hw + g·w + a‖w‖₁ + b|w|²/2
+"""
 
 from __future__ import annotations
 
@@ -50,12 +53,13 @@ def solve_lasso_qp(G: Floats, g: Floats, w: Floats, corners: L1L2Part, limit: fl
 
     G may be the corner of a larger array in C order. Coordinate descent runs for about as long as
     a Cholesky factor of the support takes, then comes a Newton step on the support. Where columns
-    all but depend on each other neither ends soon, and the support is changed entry by entry.
+    all but depend on each other neither ends soon, and the support is changed entry by entry. Where
+    rounding has made G indefinite there may be no minimum: w is the answer.
     """
     from fenchel.solve.sparse.compiled import gram_descent
 
     a, b, positive = corners.a, corners.b, corners.positive
-    g, w, m = g.copy(), w.copy(), len(w)
+    start, g, w, m = w, g.copy(), w.copy(), len(w)
     if not m:
         return w
     last = math.inf
@@ -73,7 +77,7 @@ def solve_lasso_qp(G: Floats, g: Floats, w: Floats, corners: L1L2Part, limit: fl
             if miss <= limit or miss > 0.5 * last:
                 break
             last = miss
-    return w
+    return w if np.isfinite(w).all() else start.copy()
 
 
 def _newton_on_support(G: Floats, g: Floats, w: Floats, corners: L1L2Part) -> None:

@@ -1,4 +1,7 @@
-"""Newton's step inside an orthant: where no coefficient changes its sign the corners are flat."""
+"""Newton's step on the support, inside the orthant of the signs of w, where ‖w‖₁ is linear.
+
+Reference: Andrew and Gao, Scalable training of L1-regularized log-linear models, ICML (2007).
+"""
 
 from __future__ import annotations
 

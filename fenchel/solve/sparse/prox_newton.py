@@ -1,4 +1,8 @@
-"""The problem on the columns at hand: Newton models of the loss, each solved with its corners."""
+"""Proximal Newton method on the working set: quadratic models of the loss, plus the L1 penalty.
+
+Reference: Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
+SIAM J. Optim. 24 (2014).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from fenchel.solve.sparse.working_set import WorkingSet
 Floats = NDArray[np.float64]
 Outcome = Literal["reached", "working", "stalled"]
 EPS = float(np.finfo(np.float64).eps)
-NEWTON = 30  # models of the loss before another look at all columns
+NEWTON = 30  # models of the loss before the next pass over all columns
 
 
 def slope_limit(corners: L1L2Part, value: float, w: Floats, entries: int, rel: float) -> float:
@@ -59,8 +63,8 @@ def prox_newton(
     rel: float,
     still: bool = False,
 ) -> tuple[Iterate, Outcome]:
-    """Down to slopes that leave a relative gap of about `rel` on the shelf's columns; still: the
-    intercept alone moves."""
+    """Newton models down to a relative gap of about `rel` on the working set; still: the intercept
+    alone moves."""
     y, s, free = working_set.columns.y, working_set.columns.s, working_set.free
     quadratic = isinstance(loss, Square | SquareMargin)
     entries = working_set.columns.n_cols * (at.u.shape[1] if at.u.ndim == 2 else 1)

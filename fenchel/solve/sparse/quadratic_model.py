@@ -1,4 +1,4 @@
-"""The Newton model of the loss on some entries, and its minimum with the corners added."""
+"""The second-order model of the loss on some entries, and its minimum with the L1 penalty added."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from fenchel.solve.sparse.working_set import WorkingSet
 Floats = NDArray[np.float64]
 GRAM = 4096  # the largest Gram matrix that is kept, where it serves a whole path
 ONCE = 1200  # the largest one that is faster than epochs over the columns, where it serves once
-WORK = 2**23  # values in columns so few that a larger one still is
+# With at most so many values in the columns a larger Gram matrix is still faster than epochs.
+WORK = 2**23
 EPOCHS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """Coefficients of the columns at hand, the intercept beside those, and the scores Au + c."""
+    """Coefficients of the working set, the intercept, and the scores Au + c."""
 
     u: Floats
     c: Any
@@ -139,7 +140,7 @@ def _weight(
 
 
 def most_curved(loss: Loss, bent: Floats) -> float:
-    """sup l″, or where that is infinite the largest at hand."""
+    """sup l″, or where that is infinite the largest of these rows."""
     finite = loss.smoothness < np.inf
     return loss.smoothness if finite else float(bent.max(initial=0.0)) or 1.0
 

@@ -1,4 +1,4 @@
-"""The columns that a solver works on, and the matrices made of them."""
+"""The working set of columns, with its Gram matrix kept as columns are added."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from fenchel.data.parallel import map_ordered, parallel_map, thread_count
 
 Floats = NDArray[np.float64]
 Group = tuple[Index, Floats]  # slots, and what each row of those columns is multiplied by
-NARROW = 512  # columns of a dense table that are all worked on, where the table lies
-HELD = 2**25  # values of such a table that are fetched once and not at every pass
+NARROW = 512  # a dense table of no more columns is used whole and in place, without gathering
+HELD = 2**25  # values (256 MiB) up to which such a table is fetched once, not at every pass
 CHUNK = 2048
 
 
@@ -264,7 +264,7 @@ class AllColumns(WorkingSet):
 
 
 def working_set_of(design: MatrixDesign, free: bool) -> WorkingSet:
-    """The shelf beside a table, shared by all problems on it."""
+    """The working set cached on the design: problems on one table share it (see `lock`)."""
     key = f"shelf {free}"
     memo = design.cache
     if key not in memo:

@@ -98,7 +98,7 @@ def test_what_is_read_is_never_written(done, room):
         assert "is the file that is read: name another with -o" in done[job].failed(2), job
     assert (room / "t.csv").read_text().startswith("x1,x2,")
     for job in ("fit over notes", "over archive"):
-        assert "is no model file" in done[job].failed(2)
+        assert "is not a model file" in done[job].failed(2)
     assert "report.json is the file that is read" in done["report over table"].failed(2)
     assert (room / "place" / "report.json").read_text().startswith("x1,x2,")
     assert "it is a folder" in done["report into"].failed(2)

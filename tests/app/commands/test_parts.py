@@ -94,7 +94,7 @@ def test_weights_go_by_the_names_of_classes():
     model = entry_named(task.kind, "logistic").make()
     settings = ['class_weight={"b": 3, "a": 1}', "C=2"]
     assert configured(model, settings, task).class_weight == {1: 3, 0: 1}
-    with pytest.raises(BadUsage, match="'z', which is no class"):
+    with pytest.raises(BadUsage, match="'z', which is not a class"):
         configured(model, ['class_weight={"z": 3}'], task)
     with pytest.raises(BadUsage, match="'penalty' parameter"):
         configured(model, ["penalty=l3"], task)

@@ -98,7 +98,7 @@ def test_names_that_steer_a_terminal_are_only_shown(done):
         ("ragged.csv", "ragged.csv: line 8 (row 7) has 2 fields where the header has 3"),
         ("no_rows.csv", "no_rows.csv has columns but no rows"),
         ("no_bytes.csv", "no_bytes.csv is empty"),
-        ("binary.csv", "binary.csv is no text"),
+        ("binary.csv", "binary.csv is not text"),
         ("cut.parquet", "cut.parquet cannot be read as Parquet"),
         ("holed.parquet", "holed.parquet cannot be read as Parquet"),
         ("folder", "folder is a directory: name a file in it"),
@@ -112,4 +112,4 @@ def test_tables_that_cannot_be_used_end_in_one_sentence(done, name, words):
 
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may read every file")
 def test_a_file_without_permission(done):
-    assert "locked.csv may not be read: change its permissions" in done["locked.csv"].failed(3)
+    assert "locked.csv cannot be read: change its permissions" in done["locked.csv"].failed(3)

@@ -91,5 +91,5 @@ def test_every_verb_takes_it(room):
         "prediction", "probability bad", "probability good"
     ]  # fmt: skip
     said = done["wrong"].failed(2)
-    assert "--positive 'worse' is no class of 'y': it has 'bad' and 'good'" in said
+    assert "--positive 'worse' is not a class of 'y': it has 'bad' and 'good'" in said
     assert done["certify"].document()["certificate"]["relative_gap"] < 1e-6

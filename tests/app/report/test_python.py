@@ -67,7 +67,7 @@ def test_the_call_is_told(found):
     ("given", "words"),
     [
         ({"target": "bougt"}, "no column 'bougt': did you mean 'bought'?"),
-        ({"target": "bought", "positive": "maybe"}, "^positive 'maybe' is no class of 'bought'"),
+        ({"target": "bought", "positive": "maybe"}, "^positive 'maybe' is not a class of 'bought'"),
         ({"target": "bought", "kind": "x"}, "kind must be 'classes', 'number' or 'none'"),
         ({"target": "bought", "groups": "kind"}, "^groups 'kind' holds 2 groups"),
         ({"target": "bought", "groups": "kind", "time": "when"}, "give one of them"),

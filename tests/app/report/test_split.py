@@ -88,8 +88,12 @@ def test_a_number_is_split_likewise():
 @pytest.mark.parametrize(
     ("by", "error", "words"),
     [
-        ({"groups": "whom"}, BadUsage, "--groups 'whom' is no column of the table: did you mean"),
-        ({"time": "then"}, BadUsage, "--time 'then' is no column"),
+        (
+            {"groups": "whom"},
+            BadUsage,
+            "--groups 'whom' is not a column of the table: did you mean",
+        ),
+        ({"time": "then"}, BadUsage, "--time 'then' is not a column"),
         ({"groups": "y"}, BadUsage, "'y' is the target"),
         ({"time": "who"}, BadData, "holds neither numbers nor dates that can be read"),
         ({"groups": "few"}, BadData, "holds 3 groups, and at least 8 are needed"),

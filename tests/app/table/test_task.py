@@ -205,7 +205,9 @@ def test_the_positive_class_is_named():
     assert asked.classes == ("Bad", "Good") and asked.positive_by == "as --positive says"
     assert find_task(table, positive="good").positive == "Good"
     assert find_task(frame([0, 1, 1]), positive="0.0").positive == "0"
-    with pytest.raises(BadUsage, match=r"--positive 'worse' is no class of 'y': it has 'Bad' and"):
+    with pytest.raises(
+        BadUsage, match=r"--positive 'worse' is not a class of 'y': it has 'Bad' and"
+    ):
         find_task(table, "y", positive="worse")
     with pytest.raises(BadUsage, match=r"one of two classes, and the target 'y' holds numbers"):
         find_task(frame(np.linspace(0, 1, 30)), "y", positive="1")

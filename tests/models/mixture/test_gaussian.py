@@ -21,6 +21,7 @@ from fenchel.data.intake import as_blocks
 from fenchel.solve.mixture.components import KINDS, MixtureComponents, made
 from fenchel.solve.mixture.em import LARGEST_LOSS, likelihood, quadratic_loss
 from fenchel.solve.mixture.expectation import EMSums
+from fenchel.solve.mixture.starts import of_labels, of_responsibilities
 from fenchel.testing import check_statistic
 
 X = load_iris().data
@@ -321,3 +322,31 @@ def test_auto_takes_the_least_bic() -> None:
     rows = clouds(600, 2, 3, seed=11, spread=0.6)
     model = GaussianMixture("auto", random_state=0).fit(rows)
     assert model.n_components_ == 3 == len(model.weights_)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_the_mixture_of_labels_is_that_of_responsibilities_of_one(kind):
+    rng = np.random.default_rng(3)
+    rows, weight = rng.standard_normal((200, 4)), rng.uniform(0.5, 2.0, 200)
+    labels = rng.integers(0, 5, 200)
+    labels[labels == 3] = 1  # a cluster without rows
+    found = of_labels(kind, rows, weight, labels, 5, 1e-6)
+    wanted = of_responsibilities(kind, rows, weight, np.eye(5)[labels], 1e-6)
+    alive = wanted.weights > 0.0
+    assert_allclose(found.weights, wanted.weights, rtol=1e-13)
+    assert_allclose(found.means[alive], wanted.means[alive], atol=1e-13)
+    some = slice(None) if kind == "tied" else alive
+    assert_allclose(found.covariances[some], wanted.covariances[some], rtol=1e-11, atol=1e-12)
+
+
+def test_factors_of_many_covariances_are_their_inverses_and_the_floor_holds_its_own_alone():
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((6, 5, 5))
+    S = A @ np.swapaxes(A, 1, 2) + 0.1 * np.eye(5)
+    S[2] = np.outer(A[2, 0], A[2, 0])  # of rank one
+    found, held = made("full", np.full(6, 1 / 6), np.zeros((6, 5)), S, 1e-3)
+    assert held.tolist() == [False, False, True, False, False, False]
+    product = found.factors @ np.swapaxes(found.factors, 1, 2) @ found.covariances
+    assert_allclose(product, np.broadcast_to(np.eye(5), product.shape), atol=1e-9)
+    assert_allclose(np.linalg.eigvalsh(found.covariances[2])[:4], 1e-3, rtol=1e-6)
+    assert (np.tril(found.factors[0], -1) == 0.0).all()

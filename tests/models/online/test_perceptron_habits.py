@@ -155,7 +155,7 @@ def test_penalised_planes_go_on_and_survive_a_file(tmp_path):
     assert parts.t_ == whole.t_ == 121.0
     with pytest.raises(ValueError, match="penalty='elasticnet' has no certificate"):
         certify(whole, X, y)
-    with pytest.raises(ValueError, match="knows no penalty"):
+    with pytest.raises(ValueError, match="takes no penalty"):
         Perceptron(average="voted", penalty="l1").fit(X, y)
 
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 import fenchel
 from fenchel import KernelPCA, kernels, threads
 from fenchel.models.spectral.centred import gram as mixed
+from fenchel.models.spectral.centred.strips import SymmetricStrips
 
 LONG = np.longdouble
 
@@ -240,3 +241,42 @@ def test_landmarks_that_cannot_be_had():
 
 def minus_distance(a, b):
     return 4.0 - float(np.square(a - b).sum())
+
+
+@pytest.mark.parametrize("n", [5, 256, 515, 1203])
+@pytest.mark.parametrize("width", [1, 15, 16, 33])
+def test_strips_are_the_matrix(n, width):
+    """Products with half of a symmetric matrix, the same bits for any number of threads."""
+    rng = np.random.default_rng(n)
+    A = rng.standard_normal((n, n)).astype(np.float32)
+    A += A.T
+    V = rng.standard_normal((n, width))
+
+    def rows(lo, hi, out):
+        out[: hi - lo, :hi] = A[lo:hi, :hi]
+
+    found = []
+    for count in (1, 4):
+        with threads(count):
+            half = SymmetricStrips.filled(n, rows)
+            found.append(half @ V)
+    assert half.shape == (n, n) and half.largest == np.diagonal(A).max()
+    assert sum(strip.size for strip in half.strips) < n * n / 2 + 140 * n + 64
+    assert_allclose(found[0], A.astype(float) @ V, atol=2e-5 * np.sqrt(n))
+    assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("gamma", [0.005, 0.02])
+def test_one_product_in_double_states_the_pairs(gamma, monkeypatch):
+    """What single precision cannot know of K is left to the tolerance: no step in double is due."""
+    made = []
+    own = mixed.symmetric_product
+
+    def counted(*args):
+        made.append(args)
+        return own(*args)
+
+    monkeypatch.setattr(mixed, "symmetric_product", counted)
+    model = KernelPCA(10, kernel="rbf", gamma=gamma).fit(blobs(4100, 20))
+    assert len(made) == 1 and model.converged_
+    assert model.certificate_.closed(3e-7)

@@ -72,7 +72,10 @@ def test_the_exact_band_covers_at_least_its_level():
     assert covered("exact", (40, 60), 1.0, 500, seed=3) >= 0.95
 
 
-@pytest.mark.parametrize(("sizes", "shift"), [((60, 60), 1.0), ((40, 120), 2.0)])
+@pytest.mark.parametrize(
+    ("sizes", "shift"),
+    [((60, 60), 1.0), pytest.param((40, 120), 2.0, marks=pytest.mark.exhaustive)],
+)
 def test_coverage_of_the_bootstrap_band(sizes, shift):
     """A little too much: 98.2 % in 1000 samples of 60 and 60 rows, as its docstring says."""
     assert 0.94 <= covered("bootstrap", sizes, shift, 250, seed=4) <= 0.99

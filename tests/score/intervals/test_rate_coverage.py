@@ -16,6 +16,7 @@ from fenchel import (
     recall,
 )
 
+LONG = pytest.mark.exhaustive
 # rows, share of positives, true positive rate, true negative rate
 BINARY = [
     (50, 0.5, 0.8, 0.8),
@@ -27,6 +28,8 @@ BINARY = [
     (200, 0.3, 0.5, 0.5),
     (1000, 0.1, 0.7, 0.97),
 ]
+# Few rows and few positives, and a rate near its end: where an interval fails first.
+HARDEST = [(50, 0.1, 0.5, 0.97), (200, 0.5, 0.95, 0.98)]
 
 
 def table(prior, tpr, tnr):
@@ -60,8 +63,12 @@ def coverage(rate, law, n, repeats, **how):
     return hits / repeats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [balanced_accuracy, matthews_correlation])
-@pytest.mark.parametrize(("n", "prior", "tpr", "tnr"), BINARY)
+@pytest.mark.parametrize(
+    ("n", "prior", "tpr", "tnr"),
+    [pytest.param(*law, marks=() if law in HARDEST else LONG) for law in BINARY],
+)
 def test_two_classes(rate, n, prior, tpr, tnr):
     found = coverage(rate, table(prior, tpr, tnr), n, 10_000 if n == 50 else 2000)
     assert 0.93 <= found <= 0.97, found
@@ -71,6 +78,7 @@ THREE = np.array([[0.40, 0.05, 0.05], [0.04, 0.24, 0.02], [0.01, 0.01, 0.18]])
 FIVE = 0.01 * np.ones((5, 5)) + np.diag([0.31, 0.19, 0.12, 0.08, 0.05])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "how"),
     [
@@ -81,7 +89,14 @@ FIVE = 0.01 * np.ones((5, 5)) + np.diag([0.31, 0.19, 0.12, 0.08, 0.05])
         (precision, {"average": "macro"}),
     ],
 )
-@pytest.mark.parametrize(("law", "n"), [(THREE, 100), (THREE, 500), (FIVE, 300)])
+@pytest.mark.parametrize(
+    ("law", "n"),
+    [
+        (THREE, 100),
+        pytest.param(THREE, 500, marks=LONG),
+        pytest.param(FIVE, 300, marks=LONG),
+    ],
+)
 def test_many_classes(rate, how, law, n):
     # A generator instead of a seed: so few draws would share their luck over all samples.
     how = {**how, "n_bootstrap": 1000, "random_state": np.random.default_rng(13)}
@@ -89,8 +104,16 @@ def test_many_classes(rate, how, law, n):
     assert 0.93 <= found <= 0.97, found
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "class"])
-@pytest.mark.parametrize(("n", "prior", "tpr", "tnr"), [(100, 0.5, 0.8, 0.8), (400, 0.2, 0.8, 0.9)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "n", "prior", "tpr", "tnr"),
+    [
+        ("lognormal", 100, 0.5, 0.8, 0.8),
+        pytest.param("lognormal", 400, 0.2, 0.8, 0.9, marks=LONG),
+        pytest.param("class", 100, 0.5, 0.8, 0.8, marks=LONG),
+        ("class", 400, 0.2, 0.8, 0.9),
+    ],
+)
 def test_weights(kind, n, prior, tpr, tnr):
     """Weights that vary on their own, and weights that make the classes alike."""
     rng, repeats = np.random.default_rng(12), 2000

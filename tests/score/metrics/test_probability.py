@@ -223,8 +223,20 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
-@pytest.mark.parametrize(("n", "weighted"), [(50, False), (200, False), (1000, False), (300, True)])
+SIZES = [(50, False), (200, False), (1000, False), (300, True)]
+# Every law and every size each time, and of few rows the rare class, where an interval fails first.
+SHORT = {*zip(SETTINGS, SIZES, strict=True), ("rare", (50, False))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "n", "weighted"),
+    [
+        pytest.param(kind, *size, marks=() if (kind, size) in SHORT else pytest.mark.exhaustive)
+        for kind in SETTINGS
+        for size in SIZES
+    ],
+)
 def test_coverage(kind, n, weighted):
     law, repeats = SETTINGS[kind], 10_000 if n == 50 else 3000
     grid = np.linspace(-9.0, 9.0, 200_001)

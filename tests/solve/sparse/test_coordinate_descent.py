@@ -25,10 +25,13 @@ from fenchel import (
     Square,
     SquaredHinge,
     as_blocks,
+    lasso_path,
     minimise,
 )
 from fenchel.convex.loss.distance import Distance
 from fenchel.convex.penalty import L2, ElasticNet, NonNegative
+from fenchel.data.design.column_access import columns_of
+from fenchel.data.passes.sweep import Adjoint
 from fenchel.solve.select import select
 from fenchel.solve.sparse import (
     prox_newton as relax,
@@ -339,3 +342,31 @@ def test_a_state_whose_point_was_moved_is_a_point() -> None:
     w, b = state.point
     start = CoordinateDescent().init(problem, replace(state, point=(0.5 * w, b)))
     assert start.memory.proof.value == pytest.approx(problem.certify((0.5 * w, b)).value)
+
+
+def test_a_path_looks_at_all_columns_once_for_each_penalty(monkeypatch):
+    """The slopes that end one problem begin the next: no pass is made for the same vector."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 40))
+    y = X[:, :5] @ np.ones(5) + rng.standard_normal(4_000)
+    looks = []
+    reduce = type(as_blocks(X)).reduce
+    monkeypatch.setattr(
+        type(as_blocks(X)),
+        "reduce",
+        lambda self, stat: looks.append(isinstance(stat, Adjoint)) or reduce(self, stat),
+    )
+    path = lasso_path(X, y, alphas=10)
+    assert max(one.relative_gap for one in path.certificates) <= 1e-6
+    assert 10 <= sum(looks) <= 15
+
+
+def test_the_last_slopes_are_those_of_the_vector_as_it_is_now():
+    rng = np.random.default_rng(1)
+    X, r = rng.standard_normal((300, 7)), rng.standard_normal(300)
+    columns = columns_of(MatrixDesign(as_blocks(X, r)))
+    first = columns.adjoint(r)
+    first[:] = 0.0  # the answer belongs to who asked
+    np.testing.assert_allclose(columns.adjoint(r), X.T @ r, rtol=1e-12)
+    r[3] += 1.0
+    np.testing.assert_allclose(columns.adjoint(r), X.T @ r, rtol=1e-12)

@@ -111,6 +111,17 @@ def test_the_multiplications_of_an_exchange_are_counted_and_bounded(monkeypatch)
     assert 0.0 >= left >= -m * (5.0 * m + 8.0)  # at most one step and the slopes after it
 
 
+@pytest.mark.parametrize("seed", [4, 20, 27])
+def test_an_indefinite_matrix_leaves_finite_coefficients(seed) -> None:
+    """Cancellation may leave nothing of G but rounding, of either sign: descent has no end."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(8, 8))
+    g = 1e-10 * rng.normal(size=8)
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = solve_lasso_qp(1e-6 * (A + A.T), g, np.zeros(8), L1L2Part(1e-20, 0.0, False), 1e-12)
+    assert np.isfinite(u).all()
+
+
 def test_a_factor_follows_its_columns() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 8))

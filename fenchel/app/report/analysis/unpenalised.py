@@ -77,7 +77,7 @@ def _change(encoder: Encoder, place: int, x: NDArray[np.float64], unit: str) -> 
 
 
 def _fitted(task: Task, X: NDArray[np.float64], y: NDArray[Any]) -> Any:
-    """The fit, or why it says nothing."""
+    """The fit, or the reason why it gives no estimates."""
     from fenchel.models.linear.linear_regression import LinearRegression
     from fenchel.models.linear.logistic import LogisticRegression
 

@@ -16,7 +16,7 @@ RANGE = 5.0  # standard errors that five folds range over with probability below
 
 
 def checks(numbers: Numbers) -> Iterator[Finding]:
-    """Better than a constant, stable over the folds, told from other models, linear enough."""
+    """Whether a model beats a constant, is stable over folds, distinct from others, linear."""
     held = numbers["contest"]
     chosen = next(one for one in held["models"] if one["name"] == held["chosen"])
     yield _against_constant(numbers, chosen)

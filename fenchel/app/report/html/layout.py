@@ -215,7 +215,7 @@ def figure(key: str, figures: dict[str, Figure]) -> Markup | None:
 
 
 def placed(key: str, found: Figure) -> Markup:
-    """The same of a figure that is at hand."""
+    """The same for a figure that is already made."""
     said = found["spec"].get("description") or found["title"]
     head = [
         tag("p", found["kind"], class_="kind"),

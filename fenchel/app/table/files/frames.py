@@ -26,8 +26,8 @@ def polars_frame(table: Any) -> pl.DataFrame:
         return pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise BadUsage(
-            f"{type(table).__name__} is no table: give a DataFrame, a dict of columns or the path "
-            f"of a file ({str(error).splitlines()[0]})"
+            f"{type(table).__name__} is not a table: give a DataFrame, a dict of columns or the "
+            f"path of a file ({str(error).splitlines()[0]})"
         ) from None
 
 

@@ -68,7 +68,9 @@ class Input:
             with (gzip.open if self.packed else open)(self.path, "rb") as stream:
                 yield cast(BinaryIO, stream)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise BadData(f"{self.name} is damaged or cut short ({error}): pack it again") from None
+            raise BadData(
+                f"{self.name} is damaged or truncated ({error}): compress it again"
+            ) from None
 
     def sha256(self) -> str:
         """The fingerprint of the bytes as they lie in the file."""
@@ -112,13 +114,13 @@ def _is_pipe(path: str) -> bool:
         if stat.S_ISFIFO(mode):
             return True
         if not stat.S_ISREG(mode):
-            raise BadData(f"{path} is no file: name a file, or - for standard input")
+            raise BadData(f"{path} is not a file: name a file, or - for standard input")
         with open(path, "rb"):
             return False
     except (FileNotFoundError, NotADirectoryError):
         raise BadData(f"{path} does not exist: {_remedy(place)}") from None
     except PermissionError:
-        raise BadData(f"{path} may not be read: change its permissions") from None
+        raise BadData(f"{path} cannot be read: change its permissions") from None
     except (OSError, ValueError) as error:  # a name too long, a null character, a failing disk
         raise BadData(f"{path!r} cannot be opened: {_reason(error)}") from None
 
@@ -138,7 +140,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _told(name: str, path: Path) -> Input:
-    """The kind of the file: its first bytes decide, whatever its name ends in."""
+    """The kind of the file, by its first bytes and not by its name."""
     with open(path, "rb") as file:
         head = file.read(16)
     if not head:
@@ -154,7 +156,7 @@ def _told(name: str, path: Path) -> Input:
     for magic, format in _MAGIC.items():
         if head.startswith(magic):
             if packed:
-                raise BadData(f"{name} is {format} packed by gzip: unpack it first")
+                raise BadData(f"{name} is {format} compressed by gzip: decompress it first")
             return Input(name, path, format, False)
     if suffix in _SHEETS:
         raise BadData(f"{name} is a spreadsheet, which fenchel does not read: save it as CSV")
@@ -166,7 +168,7 @@ def _told(name: str, path: Path) -> Input:
     if suffix in _BY_SUFFIX:
         kind = _BY_SUFFIX[suffix]
         raise BadData(
-            f"{name} is no {kind} file, whatever its name says: write it again, or as CSV"
+            f"{name} is not a {kind} file, whatever its name says: write it again, or as CSV"
         )
     return Input(name, path, "text", packed)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -45,6 +46,18 @@ class TableSource:
     notes: tuple[str, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)  # column -> how it is written
     problems: tuple[str, ...] = ()  # decisions that the user should confirm, one sentence each
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table without its cells, for JSON."""
+        return {
+            "name": self.name,
+            "format": self.format,
+            "sha256": self.sha256,
+            "rows": self.frame.height,
+            "columns": self.frame.width,
+            "notes": list(self.notes),
+            "problems": list(self.problems),
+        }
 
 
 def read_table(

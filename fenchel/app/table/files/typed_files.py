@@ -106,7 +106,9 @@ class NativeRows:
             with _reading(self.source):
                 frame = self._fetch(names, start, count)
             if frame.height != count:
-                raise BadData(f"{self.source.name} holds fewer rows than it says: write it again")
+                raise BadData(
+                    f"{self.source.name} holds fewer rows than its footer states: write it again"
+                )
             yield frame
 
     def _spans(self, row_bytes: int) -> Iterator[tuple[int, int]]:

@@ -104,7 +104,7 @@ def profile(frame: pl.DataFrame, task: Task) -> tuple[ColumnProfile, ...]:
 
 
 def duplicate_rows(frame: pl.DataFrame) -> int:
-    """Rows that equal an earlier row in every column, told by 64-bit hashes of the rows."""
+    """Rows that equal an earlier row in every column, found by 64-bit hashes of the rows."""
     return frame.height - frame.hash_rows().n_unique()
 
 
@@ -150,7 +150,7 @@ def _plain(column: pl.Series) -> ColumnProfile:
 def _suspected(
     found: ColumnProfile, values: pl.Series, customary: frozenset[float] = frozenset()
 ) -> ColumnProfile:
-    """With values that stand apart, and the range of the others where a few make the scale."""
+    """With outlying values, and the range of the rest where a few outliers set the scale."""
     suspects = suspect_values(values.fill_null(np.nan).to_numpy(), customary)
     if not suspects:
         return found

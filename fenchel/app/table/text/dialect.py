@@ -142,7 +142,7 @@ def _scanned(source: Input, offset: int, delimiter: str) -> tuple[str, QuoteChec
     with source.bytes() as stream:
         while chunk := stream.read(_PIECE):
             if b"\0" in chunk:
-                raise BadData(f"{source.name} is no text: fenchel reads {READABLE}")
+                raise BadData(f"{source.name} is not text: fenchel reads {READABLE}")
             if utf and (waiting or not chunk.isascii()):
                 try:
                     decoder.decode(chunk)

@@ -1,4 +1,4 @@
-"""Columns of numbers as people write them: the format of each, from its cells and the others.
+"""Formats of numbers in text columns: of each from its own cells, and from the other columns.
 
 "1,169" is 1169 or 1.169. A column whose own cells do not tell follows the columns that do; where
 none does, the format is assumed, and the note says so with the remedy.

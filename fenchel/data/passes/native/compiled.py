@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -127,6 +127,13 @@ def _call_rooted_code(
 call_rooted: Any = intrinsic(_call_rooted_code)
 
 
+def _held(builder: Any, x: Any, kind: Any) -> Any:
+    """The address of a value: Fortran takes all its arguments by address."""
+    place = builder.alloca(kind)
+    builder.store(x, place)
+    return place
+
+
 def _call_syrk_code(
     typing_context: Any, function: Any, n: Any, k: Any, A: Any, C: Any, single: Any
 ) -> Any:
@@ -135,10 +142,7 @@ def _call_syrk_code(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8), ir.IntType(32)
 
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
+        held = partial(_held, builder)
 
         def call(value: Any) -> None:
             n, k = (held(builder.trunc(x, word), word) for x in args[1:3])
@@ -181,10 +185,7 @@ def _call_gemm_code(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word, value = ir.IntType(8), ir.IntType(32), ir.DoubleType()
 
-        def held(x: Any, kind: Any) -> Any:
-            place = builder.alloca(kind)
-            builder.store(x, place)
-            return place
+        held = partial(_held, builder)
 
         m, n, k, lda, ldb = (held(builder.trunc(args[i], word), word) for i in (1, 2, 3, 5, 7))
         one, zero = held(value(1.0), value), held(value(0.0), value)
@@ -201,6 +202,55 @@ def _call_gemm_code(
 
 
 call_gemm: Any = intrinsic(_call_gemm_code)
+
+
+def _call_trsm_code(
+    typing_context: Any,
+    function: Any,
+    m: Any,
+    n: Any,
+    L: Any,
+    ldl: Any,
+    B: Any,
+    ldb: Any,
+    single: Any,
+) -> Any:
+    """B = B L⁻ᵀ by BLAS trsm: L (n, n) lower triangular and B (m, n) in rows ldl and ldb apart."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, word = ir.IntType(8), ir.IntType(32)
+
+        held = partial(_held, builder)
+
+        def call(value: Any) -> None:
+            m, n, ldl, ldb = (held(builder.trunc(args[i], word), word) for i in (1, 2, 4, 6))
+            one = held(value(1.0), value)
+            # Columns for BLAS are rows here, so that it is asked for L⁻¹ B'.
+            left, upper, turned, plain = (held(byte(ord(x)), byte) for x in "LUTN")
+            kinds = [byte, byte, byte, byte, word, word, value, value, word, value, word]
+            kind = ir.FunctionType(ir.VoidType(), [x.as_pointer() for x in kinds])
+            a, b = (builder.inttoptr(args[i], value.as_pointer()) for i in (3, 5))
+            function = builder.inttoptr(args[0], kind.as_pointer())
+            builder.call(function, [left, upper, turned, plain, n, m, one, a, ldl, b, ldb])
+
+        with builder.if_else(args[7]) as (then, otherwise):
+            with then:
+                call(ir.FloatType())
+            with otherwise:
+                call(ir.DoubleType())
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7, types.boolean), code
+
+
+call_trsm: Any = intrinsic(_call_trsm_code)
+
+
+@lru_cache(maxsize=2)
+def triangular_solve(dtype: str) -> int:
+    """The address of BLAS trsm, from the table that scipy exports for compiled code."""
+    name = "strsm" if dtype == "float32" else "dtrsm"
+    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
 
 
 @lru_cache(maxsize=1)

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 # Columns from which a distance costs more than the bounds of it (`benchmarks groups`).
 WIDE = 64
+LARGE = 2**20  # values of a table from which the loop is worth compiling, a second
 # Sizes of rows, as powers of two, whose squares float32 holds with room on both sides.
 LEAST_SIZE, MOST_SIZE = -30, 30
 FARTHEST = 2.0**20  # coordinates of centres, in units of the farthest row
@@ -48,7 +49,14 @@ class EachBound:
         search, or where the bounds would take more memory than the rows."""
         (n, d), k = X.shape, len(centres.rows)
         u, kind = unit_roundoff(X.dtype), np.finfo(X.dtype)
-        if k < 3 or d < WIDE or 4 * k > d * X.itemsize or k > most * n or d * u > 0.01:
+        if (
+            k < 3
+            or d < WIDE
+            or n * d < LARGE
+            or 4 * k > d * X.itemsize
+            or k > most * n
+            or d * u > 0.01
+        ):
             return None
         size = -math.log2(centres.scale)
         if X.dtype != np.float64 and not LEAST_SIZE <= size <= MOST_SIZE:

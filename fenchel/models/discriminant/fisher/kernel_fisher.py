@@ -152,7 +152,7 @@ class KernelFisherDiscriminant(
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelFisherDiscriminant:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         self.classes_, blocks = class_coded(self, X, y, sample_weight)
         check_components(self, blocks.n_rows)
         _refuse_large(blocks.n_rows)

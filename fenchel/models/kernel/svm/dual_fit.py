@@ -19,6 +19,7 @@ from fenchel.convex.problem import Problem
 from fenchel.geometry.kernel.named_kernel import GAMMAS, NAMES
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.kernel.gram_rows import GramRows
+from fenchel.models.kernel.svm.linear_shift import LinearShift
 from fenchel.models.progress import watch
 from fenchel.solve.decomposition.block_smo import BlockSMO
 from fenchel.solve.minimise import minimise
@@ -66,9 +67,16 @@ def fit_dual(
     start: Floats | None = None,
 ) -> DualFit:
     """min over f and b of C Σ sᵢ l(yᵢ, f(xᵢ) + b) + ‖f‖²/2 over the members."""
-    design = gram.design(y, s, members)
+    shift = LinearShift.of(gram if members is None else gram.among_members(members))
+    design = gram.design(y, s, members) if shift is None else shift.gram.design(y, s)
     factor = C * design.weight
-    return _driven(estimator, gram, Problem(loss, L2(1.0 / factor), design, True), factor, start)
+    problem = Problem(loss, L2(1.0 / factor), design, True)
+    found = _driven(estimator, gram, problem, factor, start)
+    if shift is None:
+        return found
+    b = shift.outward(found.beta, found.b)
+    proof = shift.paid(found.certificate, found.beta, b, found.b, factor)
+    return replace(found, b=b, certificate=proof)
 
 
 def fit_one_class(estimator: Any, gram: GramRows, nu: float, s: Floats | None) -> DualFit:

@@ -23,12 +23,12 @@ from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.certificates.inputs import encoded_rows
-from fenchel.models.certificates.kernel_svm import certify_machine
 from fenchel.models.estimator import as_numpy
 from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, DualFit, fit_dual
 from fenchel.models.kernel.svm.landmark_fit import machines_on_features
+from fenchel.models.kernel.svm.linear_shift import certify_shifted
 from fenchel.models.kernel.svm.machines import (
     Machine,
     class_scores,
@@ -201,7 +201,7 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
-        """Fit to rows X and labels y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and labels y; y may be None if X carries its target (`scan`, dask)."""
         self.classes_, blocks = encode_labels(self, X, y, sample_weight, None)
         K = len(self.classes_)
         whole = blocks.gather()
@@ -345,8 +345,8 @@ class SVC(ClassifierMixin, SupportExpansion, SelfCertified):
                 parts.append(certify_margin(design, coef[members], y_here, s_here)[2])
                 continue
             members = members[s[members] > 0.0]
-            known = coef, float(self.intercept_[number]), machine.targets(codes), s
-            parts.append(certify_machine(float(self.C), gram.kernel, gram.rows, members, *known))
+            b, known = float(self.intercept_[number]), (machine.targets(codes), s)
+            parts.append(certify_shifted(float(self.C), gram, members, coef, b, *known))
         return reduce(Certificate.__add__, parts)
 
     def _placed(self, codes: Numbers, s: Floats) -> Iterator[Placed]:

@@ -17,12 +17,12 @@ from fenchel.data.arrays import is_sparse, to_numpy
 from fenchel.models.array_namespace import fit_method
 from fenchel.models.certificates.certified import SelfCertified
 from fenchel.models.certificates.inputs import fitted_rows
-from fenchel.models.certificates.kernel_svm import certify_machine
 from fenchel.models.estimator import as_numpy, is_remote
 from fenchel.models.kernel.gram_rows import gram_rows
 from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.svm.dual_fit import SHARED, fit_dual
 from fenchel.models.kernel.svm.landmark_fit import fit_on_features
+from fenchel.models.kernel.svm.linear_shift import certify_shifted
 from fenchel.models.kernel.svm.support_expansion import SupportExpansion
 from fenchel.models.targets import single_rows
 
@@ -127,7 +127,7 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
-        """Fit to rows X and targets y; for `scan` and dask tables y may lie beside the rows."""
+        """Fit to rows X and targets y; y may be None if X carries its target (`scan`, dask)."""
         blocks = single_rows(self, X, y, sample_weight)
         whole = blocks.gather()
         s = None if whole.weight is None else to_numpy(whole.weight)
@@ -173,9 +173,7 @@ class SVR(RegressorMixin, SupportExpansion, SelfCertified):
             machine = members, y[members], s[members], coef, b
             return self._among_all(blocks, self._loss(), float(self.C), [machine])
         gram = self._convex_rows(blocks)
-        return certify_machine(
-            float(self.C), gram.kernel, gram.rows, members, coef, b, y, s, self._loss()
-        )
+        return certify_shifted(float(self.C), gram, members, coef, b, y, s, self._loss())
 
     def _loss(self) -> EpsilonInsensitive:
         return EpsilonInsensitive(float(self.epsilon))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from fenchel.data.arrays import is_sparse
-from fenchel.models.cluster.seeding import row_values
+from fenchel.solve.online.row_values import row_values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,12 +1,12 @@
 """Centred kernel matrices in mixed precision: single to search, double to state.
 
-    K₃₂ = (k(xᵢ, xⱼ)) in float32, held;   K V in float64, by tiles that are made once for each pair
+    K₃₂ = (k(xᵢ, xⱼ)) in float32, half of it;   K V in float64, by tiles made once for each pair
 
 Block Krylov steps with K₃₂ find the subspace; one product with K in float64 gives Ritz pairs and
 residuals that are those of K itself, so that nothing of the rounding in K₃₂ is left in them. The
 steps begin with the eigenvectors of some rows, continued to all (Nyström).
 
-Cost: n² d in single precision, n² k a step, and n² d / 2 in double; 4 n² bytes.
+Cost: n² d / 2 in single precision, n² k a step, and n² d / 2 in double; 2 n² bytes.
 
 Reference: Williams and Seeger, Using the Nyström method to speed up kernel machines, NIPS 13
 (2000); Higham and Mary, Mixed precision algorithms in numerical linear algebra, Acta Numerica 31
@@ -27,23 +27,30 @@ from fenchel.data.parallel import one_blas_thread, parallel_map
 from fenchel.geometry.kernel.single_rows import SingleRows, single_rows
 from fenchel.geometry.kernel.vector_kernels import KernelFunction
 from fenchel.models.spectral.centred.operators import CentredSymmetric, Centring
+from fenchel.models.spectral.centred.strips import SymmetricStrips
 from fenchel.solve.eigen.block_krylov import BlockKrylov
 from fenchel.solve.eigen.leading import Eigenpairs, eigenpairs, subspace_iterations
 from fenchel.solve.eigen.products import DenseSymmetric
 from fenchel.solve.eigen.residual import lengths
 
 Floats = NDArray[np.float64]
-# A tile: of 8000 rows with 20 columns 128 x 512, 256 x 512, 256 x 1024 and 512 x 512 took 114,
-# 110, 140 and 154 ms a product.
-HEIGHT, WIDTH = 256, 512
+# Columns of a tile: of 8000 rows with 20 columns 128 x 512, 256 x 512, 256 x 1024 and 512 x 512
+# took 114, 110, 140 and 154 ms a product.
+WIDTH = 512
 HELD = 2048  # rows up to which K is held in float64: made in 0.05 s, and multiplied in 4 ms
 LARGEST_SINGLE = 1e30  # values of float32 whose sums stay in its range
 # Rows whose eigenvectors the search begins with, and steps for them: of 500, 1000 and 2000 rows of
 # 8000 each saved two of seven steps with all.
 SAMPLE, SAMPLE_STEPS = 1000, 3
-# With 5, 8 and 12 columns beyond the 10 wanted ones 5, 4 and 4 steps reached 1e-7, in 0.27, 0.19
-# and 0.24 s.
-SEARCH = BlockKrylov(guard=8)
+# Columns beyond the wanted ones: at least five, and as many as a product takes without being longer
+# for it, the share of the rows among them. With 5, 8 and 12 beyond 10 wanted ones 5, 4 and 4 steps
+# reached 1e-7.
+GUARD, BLOCK = 5, 16
+
+
+def search(k: int) -> BlockKrylov:
+    """Krylov steps for k wanted pairs."""
+    return BlockKrylov(guard=-(-(k + GUARD + 1) // BLOCK) * BLOCK - 1 - k)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +88,7 @@ class TiledGram:
 def tiles_pay(n: int, k: int, kernel: KernelFunction, rows: Any) -> bool:
     """Whether k eigenpairs of a semi-definite kernel are found by products whose tiles are made
     anew: single precision searches, or float64 has no room."""
-    if n <= HELD or SEARCH.largest * (k + SEARCH.guard) > n:
+    if n <= HELD or search(k).largest * (k + search(k).guard) > n:
         return False
     return single_rows(kernel, rows) is not None or 16.0 * n * n > 0.9 * free_memory()
 
@@ -91,46 +98,50 @@ def mixed_pairs(gram: TiledGram, k: int, tol: float, max_steps: int | None) -> E
     precision has no rows of, and where it has no room."""
     n, centring = gram.shape[0], gram.centring
     A = CentredSymmetric(gram, centring)
-    single = single_rows(gram.kernel, gram.rows) if 4.0 * n * n < 0.5 * free_memory() else None
+    single = single_rows(gram.kernel, gram.rows) if 2.0 * n * n < 0.5 * free_memory() else None
     K = None if single is None else _filled(single, n)
     # No value of a semi-definite kernel exceeds those of the diagonal.
-    if K is None or not np.diagonal(K).max() <= LARGEST_SINGLE:
+    if single is None or K is None or not K.largest <= LARGEST_SINGLE:
         return eigenpairs(A, k, tol=tol, max_steps=max_steps)
-    rough = CentredSymmetric(DenseSymmetric(K), centring)
-    start = _start(K, centring, k)
-    return eigenpairs(A, k, tol=tol, max_steps=max_steps, rough=rough, start=start, solver=SEARCH)
+    rough, solver = CentredSymmetric(K, centring), search(k)
+    start = _start(single, centring, k, solver.guard)
+    return eigenpairs(A, k, tol=tol, max_steps=max_steps, rough=rough, start=start, solver=solver)
 
 
-def _filled(single: SingleRows, n: int) -> NDArray[np.float32]:
-    """K₃₂, made above the diagonal and mirrored."""
-    K = np.empty((n, n), np.float32)
+def _filled(single: SingleRows, n: int) -> SymmetricStrips:
+    """K₃₂, made below the diagonal."""
 
-    def fill(lo: int) -> None:
-        hi = min(lo + HEIGHT, n)
-        with one_blas_thread():
-            maker = single.maker(np.arange(lo, hi))
-            for left in range(lo, n, WIDTH):
-                part = slice(left, min(left + WIDTH, n))
-                maker(part, K, np.arange(lo, hi))
-                K[part, lo:hi] = K[lo:hi, part].T
+    def rows(lo: int, hi: int, out: NDArray[np.float32]) -> None:
+        maker, places = single.maker(np.arange(lo, hi)), np.arange(hi - lo)
+        for left in range(0, hi, WIDTH):
+            maker(slice(left, min(left + WIDTH, hi)), out, places)
 
     # Values beyond the range of float32 are seen in the diagonal.
-    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        parallel_map(fill, range(0, n, HEIGHT))
-    return K
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return SymmetricStrips.filled(n, rows)
 
 
-def _start(K: NDArray[np.float32], centring: Centring, k: int) -> Floats | None:
+def _start(single: SingleRows, centring: Centring, k: int, guard: int) -> Floats | None:
     """Eigenvectors of evenly spaced rows, continued to all of them."""
-    n = len(K)
+    n = len(centring.share)
     if n < 4 * SAMPLE or 4 * k > SAMPLE:
         return None
     some = np.arange(0, n, n // SAMPLE)
+    maker, places = single.maker(some), np.arange(len(some))
+    K = np.empty((len(some), n), np.float32)
+
+    def fill(left: int) -> None:
+        part = slice(left, min(left + WIDTH, n))
+        with one_blas_thread():
+            maker(part, K, places)
+
+    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        parallel_map(fill, range(0, n, WIDTH))
     weight = centring.weight
     few = Centring.of(len(some), None if weight is None else weight[some])
-    sample = CentredSymmetric(DenseSymmetric(K[np.ix_(some, some)]), few)
-    V = subspace_iterations(sample, k + SEARCH.guard, SAMPLE_STEPS, 0).vectors
+    sample = CentredSymmetric(DenseSymmetric(np.ascontiguousarray(K[:, some])), few)
+    V = subspace_iterations(sample, k + guard, SAMPLE_STEPS, 0).vectors
     with one_blas_thread():
-        U = centring.gather((K[some].T @ few.spread(V).astype(np.float32)).astype(np.float64))
+        U = centring.gather((K.T @ few.spread(V).astype(np.float32)).astype(np.float64))
     size = lengths(U)
     return np.asarray(U / np.where(size > 0.0, size, 1.0))

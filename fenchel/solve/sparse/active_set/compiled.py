@@ -1,4 +1,4 @@
-"""The active-set method for a quadratic with corners: single entries join and leave the support.
+"""The active-set method for an L1-penalised quadratic: single entries join and leave the support.
 
 A Cholesky factor of the support follows, by a row that is appended or rotated away.
 """
