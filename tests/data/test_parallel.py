@@ -85,6 +85,16 @@ def test_vectors_are_mapped_run_by_run():
     assert [part.start for part in row_slices(300_000)] == [0, 2**17, 2**18]
 
 
+def test_rows_in_parts_have_the_bits_of_one_thread():
+    z = np.random.default_rng(0).normal(size=(1234, 5))
+    results = []
+    for count in (1, 3):
+        with threads(count):
+            results.append(by_rows(lambda part: np.exp(part).sum(axis=1), z, 100))
+    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(results[0], np.exp(z).sum(axis=1), rtol=1e-15)
+
+
 def test_columns_in_memory_become_rows_by_all_threads():
     X = np.asfortranarray(np.random.default_rng(0).standard_normal((70_000, 9)))
     for given in (X, X.astype(np.float32), X[::2], (10.0 * X).astype(np.int32)):

@@ -292,3 +292,16 @@ def test_points_prepared_once_serve_every_block():
         np.testing.assert_array_equal(found, expected[which])
     single = PairFold.of(P.astype(np.float32), Nearest(), np.dtype(np.float32), None)
     assert single.dtype == np.float32 and compare.dtype == np.float64
+
+
+def test_the_lowest_bounds_exclude_points_before_a_distance_is_made():
+    """Of rows without structure little more than k distances a row are made, whatever the tiles."""
+    rng = np.random.default_rng(0)
+    X, P = (rng.standard_normal((n, 64)).astype(np.float32) for n in (60, 5000))
+    fold = Nearest(10)
+    ready = fold.prepare(P)
+    for tile in (Tile(), Tile(7, 90)):
+        slots = fold.empty(60, ready)
+        assert fold.visit(X, ready, slots, tile) <= 60 * 12
+        for a, b in zip((slots[1], slots[0]), naive.nearest(X, P, 10), strict=True):
+            np.testing.assert_array_equal(a, b)
