@@ -17,4 +17,6 @@ FILES = [
 
 @pytest.mark.parametrize("file", FILES)
 def test_examples_are_true(file):
+    if file.endswith("device_loop"):
+        pytest.importorskip("triton", reason="the compiler of loops on a device is not installed")
     doctest.testmod(importlib.import_module(file), raise_on_error=True)

@@ -36,7 +36,16 @@ ROWS = 128  # rows are filled up with zeros to a multiple of this
 class DeviceGaussian:
     """K = exp(-γ‖xᵢ - zⱼ‖²), n x m, on the device of its rows.
 
-    rows, points: as they came; halves: both as rows of halves, where they are multiplied so.
+    rows, points: as they came; halves: both as rows of halves, where they are multiplied so. In
+    single precision a product is right to about 1e-6 of its largest entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Z = np.array([[0.0], [1.0]]), np.array([[0.0], [2.0], [1.0]])  # or tensors of a device
+    >>> K = DeviceGaussian.of(X, Z, gamma=1.0)
+    >>> K.product(np.ones(3)).round(4).tolist()
+    [1.3862, 1.7358]
     """
 
     gamma: float
