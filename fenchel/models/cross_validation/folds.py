@@ -96,7 +96,9 @@ def own_tables(folds: Sequence[MemoryFold], job: Callable[[Blocks], T], n_jobs: 
     """job of each part to fit, held as a table of its own: for solvers that want columns, not
     passes. As many at a time as there are cores, or n_jobs; the answers do not depend on it."""
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: give None for every core, or a number of processes")
+        raise ValueError(
+            "n_jobs=0 has no meaning: give None for every core, or a number of processes"
+        )
     cores = thread_count()
     jobs = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
     jobs = min(jobs, len(folds))

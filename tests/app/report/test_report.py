@@ -225,14 +225,18 @@ def test_rare_classes_are_left_out_and_named():
 
 
 def test_the_sample_of_the_readme_is_what_is_printed():
-    """But for a gap of rounding, which differs from machine to machine."""
+    """But for a gap that rounding leaves of a proof in float64, which differs from machine to
+    machine: up to 1e-12 of the value, `ROUNDING` of `minimise`."""
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     _, _, after = readme.partition("fenchel report\n```\n```\n")
     *sample, written = after.partition("\n```")[0].splitlines()
     assert written.startswith("written: fenchel-report/report.html")
-    near = re.compile(r"within (rounding|\d(\.\d)?e-1[45]) of")
-    alike = [near.sub("within rounding of", line) for line in reports.cancer().verdict()]
-    assert sample == alike
+    near = re.compile(r"within (rounding|\d(\.\d)?e-1[2-5]) of")
+    alike = [
+        [near.sub("within rounding of", line) for line in lines]
+        for lines in (sample, reports.cancer().verdict())
+    ]
+    assert alike[0] == alike[1]
 
 
 def test_tables_with_a_target_are_mapped_too():
