@@ -14,7 +14,7 @@ Reference: Rudi, Carratino and Rosasco, FALKON: an optimal large scale kernel me
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -36,6 +36,7 @@ from fenchel.data.blocks import (
 from fenchel.data.design.kernel_tiles import TILE_POINTS, PairKernel
 from fenchel.data.design.matrix import Concatenated
 from fenchel.data.in_memory import ArrayBlocks
+from fenchel.data.parallel import parallel_map
 from fenchel.data.strings import longest
 
 Floats = NDArray[np.float64]
@@ -94,6 +95,31 @@ class LandmarkTable:
                 map_ordered(work, range(0, self.n_rows, height), thread_count())
             )
         return whole
+
+    def rows_of(self, C: Floats, rule: Callable[[slice, Floats], Floats]) -> Floats:
+        """rule(rows, KC) of all rows, (n, q): what a pass makes of each of them."""
+        blocks = self.blocks
+
+        def made(A: Any, B: Any, start: int) -> Floats:
+            parts = _tiles(self.kernel, A, B)
+            found = [rule(slice(start + at.start, start + at.stop), K @ C) for at, K in parts]
+            return np.concatenate(found)
+
+        if not self._in_ranges:
+
+            def stat(block: Block) -> Concatenated:
+                A, B = self.kernel.prepared(_rows(block.X), self.points)
+                return Concatenated([made(A, B, block.start)])
+
+            return np.concatenate(blocks.reduce(stat))
+        A, B = self.kernel.prepared(blocks.gather().X, self.points)
+        height = TILES * self.kernel.tile_rows
+        with one_blas_thread():
+            return np.concatenate(
+                parallel_map(
+                    lambda lo: made(A[lo : lo + height], B, lo), range(0, self.n_rows, height)
+                )
+            )
 
     def diagonal(self) -> Floats:
         """k(xᵢ, xᵢ) of every row."""

@@ -29,7 +29,13 @@ from fenchel.models.kernel.kernel_rows import (
     kernel_rows,
     kernel_tags,
 )
+from fenchel.models.kernel.landmark_rows import LANDMARKS
 from fenchel.models.kernel.ridge import KernelRidge, RidgeRows, certify_expansion, fit_expansion
+from fenchel.models.kernel.ridge_landmarks import (
+    DrawnLandmarks,
+    certify_landmarks,
+    fit_landmarks,
+)
 from fenchel.models.neighbours.scoring_rows import values_out
 from fenchel.models.targets import target_rows
 from fenchel.solve.least_squares.leave_one_out import DualLOO, check_room
@@ -52,6 +58,10 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         Penalties to try, positive.
     kernel, gamma, degree, coef0, kernel_params, tol : as in `KernelRidge`
         A kernel that is not positive semi-definite is refused.
+    landmarks, random_state : as in `KernelRidge`
+        With landmarks the errors are those of their functions: the landmarks stay where a row is
+        left out. A Gram matrix of all rows takes the place of K, n m² / 2 products, and a pass
+        gives the errors of the whole grid.
     scoring : str, callable or None
         None: the mean squared error, of residuals times √sᵢ where there are weights; with `cv`,
         R².
@@ -68,7 +78,7 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
     alpha_, best_score_ : the choice and its score, of every target with alpha_per_target
     cv_results_ : array of shape (n, n_alphas) or (n, n_targets, n_alphas), where it is stored
     dual_coef_, X_fit_, kernel_, storage_, certificate_, converged_, history_ : as in `KernelRidge`,
-        of the fit with the chosen penalty
+        of the fit with the chosen penalty; landmarks_, full_certificate_ with `landmarks`
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -94,6 +104,7 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         "alphas": ["array-like", Interval(Real, 0, None, closed="neither")],
         **KERNEL,
         "tol": [Interval(Real, 0, None, closed="left")],
+        **LANDMARKS,
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "cv": ["cv_object"],
         "store_cv_results": ["boolean"],
@@ -110,6 +121,8 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         tol: float = 1e-6,
+        landmarks: Any = None,
+        random_state: Any = None,
         scoring: Any = None,
         cv: Any = None,
         store_cv_results: bool = False,
@@ -122,6 +135,8 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.tol = tol
+        self.landmarks = landmarks
+        self.random_state = random_state
         self.scoring = scoring
         self.cv = cv
         self.store_cv_results = store_cv_results
@@ -132,17 +147,23 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         """Fit to rows X and targets y; params go to the scorer where metadata routing is on."""
         _raise_for_params(params, self, "fit")
         alphas = penalty_grid(self.alphas, "neither" if self.cv is None else "left")
+        for name in ("landmarks_", "full_certificate_"):
+            self.__dict__.pop(name, None)
         if self.cv is not None:
             shared = KernelRidge().get_params()
             own = {name: value for name, value in self.get_params().items() if name in shared}
             self._search(KernelRidge(**own), X, y, sample_weight, alphas, params)
             return self
         blocks = target_rows(self, X, y, sample_weight)
-        found = RidgeRows.of(blocks)
-        if len(found.y) < 2:
+        found = RidgeRows.of(blocks, dropped=self.landmarks is None)
+        some = int(np.count_nonzero(found.s))
+        if some < 2:
             raise ValueError(
-                f"to leave one row out takes at least two with weight, got n_samples={len(found.y)}"
+                f"to leave one row out takes at least two with weight, got n_samples={some}"
             )
+        if self.landmarks is not None:
+            self._fit_landmarks(blocks, found, alphas, sample_weight, params)
+            return self
         rows = kernel_rows(self, blocks)
         if not rows.convex:
             raise ValueError(
@@ -162,6 +183,29 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
         fit_expansion(self, rows, found, self._chosen(found), blocks.dtype, design)
         return self
 
+    def _fit_landmarks(
+        self,
+        blocks: Blocks,
+        found: RidgeRows,
+        alphas: Floats,
+        sample_weight: Any,
+        params: dict[str, Any],
+    ) -> None:
+        drawn = DrawnLandmarks.of(self, blocks, found)
+        errors = drawn.left_out(found, alphas)
+        if self.scoring is None and not self.store_cv_results:
+            squares = np.einsum("i,ita,ita->ta", found.s, errors, errors)
+            scores, power = -squares / blocks.n_rows, 2 * found.exponent
+        else:
+            gone = found.s == 0.0
+            if gone.any():  # their targets are not in found
+                y = to_numpy(to_float64(blocks.gather().y)).reshape(found.y.shape)
+                errors[gone] += np.ldexp(y[gone], -found.exponent)[:, :, None]
+            whole = unscale(errors, found.exponent)
+            scores, power = self._scored(blocks, whole, sample_weight, params), 0
+        self._choose(scores, alphas, power, found.flat)
+        fit_landmarks(self, blocks, found, self._chosen(found), drawn)
+
     def predict(self, X: Any) -> Any:
         """Σ cⱼ k(x, xⱼ) for each row, as `KernelRidge.predict`."""
         check_is_fitted(self)
@@ -170,8 +214,11 @@ class KernelRidgeCV(LeaveOneOutChoice, MultiOutputMixin, RegressorMixin, Estimat
     def certify_on(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
         """The certificate of these coefficients, for the penalty that was chosen."""
         blocks = fitted_rows(self, X, y, sample_weight)
-        found = RidgeRows.of(blocks)
-        return certify_expansion(self, kernel_rows(self, blocks), found, self._chosen(found))
+        found = RidgeRows.of(blocks, dropped=self.landmarks is None)
+        alphas = self._chosen(found)
+        if self.landmarks is not None:
+            return certify_landmarks(self, blocks, found, alphas)
+        return certify_expansion(self, kernel_rows(self, blocks), found, alphas)
 
     def _chosen(self, found: RidgeRows) -> Floats:
         return each_target(to_numpy(self.alpha_), found.y.shape[1])

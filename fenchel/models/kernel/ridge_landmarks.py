@@ -5,8 +5,8 @@ f = Σ cⱼ k(zⱼ, ·) over m rows z,   of all n rows   min Σ sᵢ (yᵢ - f(x
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from fenchel.models.kernel.landmark_rows import (
     landmark_rows,
 )
 from fenchel.models.kernel.ridge_rows import RidgeRows
+from fenchel.solve.gram.landmark_leave_one_out import landmark_left_out
 from fenchel.solve.gram.landmark_proof import Residuals, U, full_certificate
 from fenchel.solve.gram.landmark_ridge import LandmarkRidge
 
@@ -34,17 +35,44 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 2**18
 
 
-def fit_landmarks(estimator: Any, blocks: Blocks, found: RidgeRows, alphas: Floats) -> None:
+@dataclass(frozen=True, eq=False)
+class DrawnLandmarks:
+    """The landmarks of a fit, and what draws the rows of its preconditioner."""
+
+    rows: LandmarkRows
+    random: np.random.Generator
+
+    @classmethod
+    def of(cls, estimator: Any, blocks: Blocks, found: RidgeRows) -> Self:
+        """found: all rows."""
+        random = landmark_random(estimator)
+        usable = None if (found.s > 0.0).all() else np.flatnonzero(found.s)
+        own = estimator.kernel_params
+        return cls(landmark_rows(estimator, blocks, usable, random, parameters=own), random)
+
+    def left_out(self, found: RidgeRows, alphas: Floats) -> Floats:
+        """Leave-one-out errors (n, T, A) in the units of found.y."""
+        return landmark_left_out(
+            self.rows.table, self.rows.features.basis, found.y, found.s, alphas
+        )
+
+
+def fit_landmarks(
+    estimator: Any,
+    blocks: Blocks,
+    found: RidgeRows,
+    alphas: Floats,
+    drawn: DrawnLandmarks | None = None,
+) -> None:
     """The fitted attributes of a KernelRidge with landmarks; found: all rows."""
     if not (alphas > 0.0).all():
         raise ValueError(
             "alpha=0 with landmarks: give alpha > 0, or fit LinearRegression to the features of "
             "fenchel.Nystroem"
         )
-    random, tol = landmark_random(estimator), float(estimator.tol)
-    usable = None if (found.s > 0.0).all() else np.flatnonzero(found.s)
-    rows = landmark_rows(estimator, blocks, usable, random, parameters=estimator.kernel_params)
-    problem = _problem(rows, found, alphas, random)
+    drawn, tol = drawn or DrawnLandmarks.of(estimator, blocks, found), float(estimator.tol)
+    rows = drawn.rows
+    problem = _problem(rows, found, alphas, drawn.random)
     solved = problem.solve(tol)
     estimator.kernel_, estimator.X_fit_ = rows.outside, rows.points
     estimator.landmarks_ = rows.numbers

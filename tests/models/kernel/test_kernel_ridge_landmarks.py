@@ -10,7 +10,7 @@ from oracles.kernel import ridge_on_landmarks, ridge_optimum
 from scipy.sparse import csr_array
 
 import fenchel
-from fenchel import KernelRidge, NotCertified, certify, kernels
+from fenchel import KernelRidge, KernelRidgeCV, NotCertified, certify, kernels
 from fenchel.data.design.kernel import gram_matrix
 
 
@@ -61,6 +61,65 @@ def test_a_landmark_for_each_row_is_the_whole_problem():
     assert np.allclose(same.predict(X), whole.predict(X), atol=1e-6)
     assert same.full_certificate_.relative_gap < 1e-6
     assert same.full_certificate_.value == pytest.approx(whole.certificate_.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_rows_that_are_left_out(weighted):
+    """Those of the naive equations without the row; the landmarks stay."""
+    X, y, s = noisy(40)
+    Y, alphas = np.column_stack([y, y**2]), [1e-2, 1.0, 30.0]
+    s = s if weighted else np.ones(40)
+    own = {"kernel": "rbf", "gamma": 0.3, "landmarks": 9}
+    model = KernelRidgeCV(alphas, store_cv_results=True, **own).fit(X, Y, s)
+    kernel, Z = model.kernel_, X[model.landmarks_]
+    Kxz, Kzz = kernel.tile(X, Z), kernel.tile(Z, Z)
+    for k in range(2):
+        for a, alpha in enumerate(alphas):
+            left = np.empty(40)
+            for i in range(40):
+                without = np.where(np.arange(40) == i, 0.0, s)
+                left[i] = Y[i, k] - ridge_on_landmarks(Kxz, Kzz, Y[:, k], without, alpha)[0][i]
+            np.testing.assert_allclose(
+                model.cv_results_[:, k, a], s * left**2, rtol=1e-6, atol=1e-9
+            )
+    means = model.cv_results_.mean(axis=(0, 1))
+    assert model.alpha_ == alphas[means.argmin()]
+    assert model.best_score_ == pytest.approx(-means.min())
+    quick = KernelRidgeCV(alphas, **own).fit(X, Y, s)
+    assert quick.best_score_ == pytest.approx(model.best_score_, rel=1e-9)
+    alone = KernelRidge(model.alpha_, **own).fit(X, Y, s)
+    np.testing.assert_array_equal(model.dual_coef_, alone.dual_coef_)
+    np.testing.assert_array_equal(model.landmarks_, alone.landmarks_)
+    assert certify(model, X, Y, s) == certify(alone, X, Y, s)
+    predicted = KernelRidgeCV(alphas, scoring="r2", store_cv_results=True, **own).fit(X, y, s)
+    gone = s == 0.0
+    for a, alpha in enumerate(alphas):
+        whole = KernelRidge(alpha, **own).fit(X, y, s).predict(X)
+        np.testing.assert_allclose(predicted.cv_results_[gone, a], whole[gone], atol=1e-6)
+
+
+def test_a_penalty_chosen_in_every_home(tmp_path):
+    X, y, s = noisy(3000)
+    own = {"kernel": "rbf", "gamma": 0.3, "landmarks": 30, "random_state": 3}
+    model = KernelRidgeCV([1e-3, 1e-1, 10.0], **own).fit(X, y, s)
+    for count in (1, 3):
+        with fenchel.threads(count):
+            again = KernelRidgeCV([1e-3, 1e-1, 10.0], **own).fit(X, y, s)
+        assert again.best_score_ == model.best_score_
+        np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
+    np.save(tmp_path / "rows.npy", X)
+    with fenchel.scan(tmp_path / "rows.npy") as table:
+        filed = KernelRidgeCV([1e-3, 1e-1, 10.0], **own).fit(table, y)
+    plain = KernelRidgeCV([1e-3, 1e-1, 10.0], **own).fit(X, y)
+    assert filed.alpha_ == plain.alpha_
+    assert filed.best_score_ == pytest.approx(plain.best_score_, rel=1e-9)
+    fenchel.save(model, tmp_path / "m.fen")
+    loaded = fenchel.load(tmp_path / "m.fen")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    folds = KernelRidgeCV([1e-3, 1e-1], cv=3, **own).fit(X, y)
+    assert len(folds.landmarks_) == 30 and folds.converged_
+    with pytest.raises(ValueError, match="alphas == 0"):
+        KernelRidgeCV([0.0], **own).fit(X, y)
 
 
 def test_both_proofs_hold_in_fractions():
