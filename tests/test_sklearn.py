@@ -46,12 +46,6 @@ ESTIMATORS = [
     *svm.ESTIMATORS,
 ]
 DEFAULTS = [repr(e) for e in ESTIMATORS if repr(e) == f"{type(e).__name__}()"]
-# 500 fits each. The shorter paths beside them run the same lines and face every check.
-LONG_PATHS = {
-    "LassoCV()": "LassoCV(alphas=4, cv=3)",
-    "ElasticNetCV()": "ElasticNetCV(alphas=3, cv=3, l1_ratio=[0.5, 1.0])",
-}
-CORE = {*DEFAULTS, *LONG_PATHS.values()}
 OF_ANSWERS = {  # what a setting may change
     "check_classifiers_train",
     "check_regressors_train",
@@ -70,35 +64,6 @@ OF_ANSWERS = {  # what a setting may change
     "check_fit2d_1sample",
     "check_fit2d_1feature",
 }
-OF_LONG_PATHS = {  # the checks that fit them, of which these are tried at every run
-    "check_estimators_overwrite_params",
-    "check_fit2d_1feature",
-    "check_fit_idempotent",
-    "check_methods_subset_invariance",
-    "check_regressors_int",
-    "check_sample_weight_equivalence_on_dense_data",
-}
-WITHOUT_A_FIT = {  # or with one that fails early
-    "check_all_zero_sample_weights_error",
-    "check_complex_data",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_estimators_empty_data_messages",
-    "check_estimators_partial_fit_n_features",
-    "check_estimators_unfitted",
-    "check_fit1d",
-    "check_fit2d_1sample",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_requires_y_none",
-    "check_set_params",
-    "check_supervised_y_no_nan",
-    "check_valid_tag_types",
-}
 KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
     "check_param_validation",
     "check_dataframe_column_names_consistency",
@@ -108,11 +73,8 @@ KEPT_BY_SKLEARN = [  # scikit-learn runs these on its own estimators only
 
 def in_short(estimator: BaseEstimator, check: str | None = None) -> bool:
     """Whether every run of the tests tries this."""
-    setting = repr(estimator)
-    if setting in LONG_PATHS:
-        return check in OF_LONG_PATHS | WITHOUT_A_FIT | {None}
     promise = isinstance(estimator, fenchel.NeymanPearsonClassifier)  # it has no default
-    return setting in CORE or promise or check in OF_ANSWERS
+    return repr(estimator) in DEFAULTS or promise or check in OF_ANSWERS
 
 
 def marks(*case: Any) -> Any:
@@ -141,12 +103,11 @@ def test_every_estimator_is_checked_in_its_default_settings_too() -> None:
     assert public == {type(e).__name__ for e in ESTIMATORS}
     plain = {type(e).__name__ for e in ESTIMATORS if repr(e) == f"{type(e).__name__}()"}
     assert plain == public - promise
-    assert {*LONG_PATHS, *LONG_PATHS.values()} <= {repr(e) for e in ESTIMATORS}
 
 
 def test_the_checks_that_are_left_to_the_exhaustive_run_are_those_of_scikit_learn() -> None:
     known = {name for name in dir(estimator_checks) if name.startswith("check_")}
-    assert known >= OF_ANSWERS | OF_LONG_PATHS | WITHOUT_A_FIT
+    assert known >= OF_ANSWERS
 
 
 @pytest.mark.filterwarnings("ignore::fenchel.NotCertified")
