@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fenchel.data.design.landmark_table import LandmarkTable
+from fenchel.data.parallel import one_blas_thread
 
 Floats = NDArray[np.float64]
 U = 2.0**-53
@@ -32,7 +33,8 @@ def landmark_left_out(
     basis: B (m, r); y: (n, T); s: weights of 0 or more; alphas: above 0.
     """
     G = table.gram(np.flatnonzero(s), s[s > 0.0], basis)
-    values, V = linalg.eigh(G, driver="evd", overwrite_a=True, check_finite=False)
+    with one_blas_thread():  # the same bits on any number of threads
+        values, V = linalg.eigh(G, driver="evd", overwrite_a=True, check_finite=False)
 
     def moments(rows: slice, Z: Floats) -> tuple[Floats, Floats]:
         return s[rows, None] * y[rows], np.zeros((0, y.shape[1]))
